@@ -46,7 +46,7 @@ class Level(StrEnum):
     @property
     def rank(self) -> int:
         """Position among the levels, 0 for the strongest."""
-        return list(Level).index(self)
+        return _RANKS[self]
 
 
 class Verdict(StrEnum):
@@ -112,6 +112,8 @@ class Unsupported(Exception):
     An adapter raises it when it loads or runs a model. The verdict is then `unsupported` and not `error`.
     """
 
+
+_RANKS = {level: rank for rank, level in enumerate(Level)}
 
 _LEVEL_MEANINGS = {
     Level.MUST: "the specification's text or schema determines the answer",

@@ -52,10 +52,11 @@ def free_operands(
         constants: the names of operands that keep their elements.
     """
     found: dict[str, str | Rule] = {}
+    declarations = list(fitting_declarations(node, opset))
     for place, name in enumerate(node.input):
         if not name or name in found or name in constants:
             continue
-        fitting = [each for each in fitting_declarations(node, opset) if _has_elements(each, place, values[name])]
+        fitting = [each for each in declarations if _has_elements(each, place, values[name])]
         newest = max(fitting, key=lambda each: min(each.opsets_of(node.op_type)), default=None)
         kinds = [kind for each in fitting for kind in each.value_kinds(_operand_name(each, place))]
         texts = [kind for kind in kinds if isinstance(kind, str)]

@@ -24,7 +24,7 @@ from conformance.exact.reference.formulas.linear import reduced_axes
 from conformance.exact.reference.numbers.enclosure import Enclosure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     import onnx
 
@@ -147,7 +147,15 @@ def _sample_elements(node: Node, known: Mapping[str, Tensor], outputs: Mapping[s
     for array in (*known.values(), output):
         if isinstance(array, np.ndarray) and array.shape == output.shape:
             places += special_places(array, max(1, limit // SPECIAL_SHARE))
-    return np.unique(np.concatenate(places))
+    return _distinct(places, output.size)
+
+
+def _distinct(places: Iterable[Array], count: int) -> Array:
+    """Return the distinct positions below a number, in order, without sorting them."""
+    is_chosen = np.zeros(count, dtype=bool)
+    for each in places:
+        is_chosen[each] = True
+    return np.flatnonzero(is_chosen)
 
 
 def _at(tensor: Tensor, places: Array) -> Tensor:
@@ -190,7 +198,9 @@ def special_places(array: Array, count: int) -> Iterator[Array]:
         yield np.array([place])
         yield _equal_places(flat, flat[place], count)
     yield from (np.concatenate(places)[:count] for places in found if places)
-    drawn = np.unique(np.random.default_rng(1).integers(0, flat.size, SAMPLE_SIZE))
+    drawn = np.arange(flat.size)
+    if flat.size > SAMPLE_SIZE:
+        drawn = _distinct([np.random.default_rng(1).integers(0, flat.size, SAMPLE_SIZE)], flat.size)
     order = np.argsort(flat[drawn], kind="stable")
     ordered = flat[drawn][order]
     equal = np.flatnonzero(ordered[1:] == ordered[:-1])[: max(1, count // 2)]
@@ -290,7 +300,7 @@ def _choose_indices(
                     for special in special_places(array, MAX_SPECIAL_SLICES)
                     if special.size
                 ]
-    return np.unique(np.concatenate(found))
+    return _distinct(found, count)
 
 
 def _take(tensor: Tensor, chosen: Array, axis: int, inner: int) -> Tensor:

@@ -14,6 +14,7 @@ Each stage returns new data, and changes none of its arguments. The result, `Sub
 from __future__ import annotations
 
 import hashlib
+import time
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -58,6 +59,9 @@ if TYPE_CHECKING:
 
 MAX_CASES = 100
 """Number of wrong nodes that become cases."""
+
+SECONDS_OF_PROGRESS = 0.5
+"""Time between two reports of the number of judged nodes."""
 
 MAX_BRANCH_DEPTH = 8
 """Maximum depth of nested If nodes whose branches are moved into the main graph."""
@@ -325,9 +329,12 @@ def judge_recording(
     recording: Recording, key: RecordingKey, progress: Callable[[str], None], options: AuditOptions = _DEFAULT_OPTIONS
 ) -> list[JudgedNode]:
     """Judge each node on the recorded values, in this process or on workers."""
+    shown = time.monotonic()
 
     def count(done: int, total: int) -> None:
-        if done % 50 == 0 or done == total:
+        nonlocal shown
+        if time.monotonic() - shown > SECONDS_OF_PROGRESS or done == total:
+            shown = time.monotonic()
             progress(f"{done} of {total} nodes judged")
 
     if options.workers is not None:

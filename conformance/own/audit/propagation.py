@@ -72,10 +72,9 @@ def _accumulated_errors(model: onnx.ModelProto, recorded: RecordedValues) -> dic
     scope = NodeScope.of(model)
     nodes = model.graph.node
     computed = {name for node in nodes if not is_operator(node, "Constant") for name in node.output}
+    computed.difference_update(required_input_names(model.graph))
     values: dict[str, TensorOrSequence] = {
-        name: _exact(array)
-        for name, array in recorded.values.items()
-        if name not in computed or name in required_input_names(model.graph)
+        name: _exact(array) for name, array in recorded.values.items() if name not in computed
     }
     last_use = {name: number for number, node in enumerate(nodes) for name in names_taken_by(node)}
     errors: dict[int, float] = {}

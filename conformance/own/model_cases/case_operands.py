@@ -28,6 +28,9 @@ REGION_PROBES = (1,)
 OPERATORS_OF_STEPS = frozenset(("DFT", "GRU", "LSTM", "RNN", "STFT"))
 """Operators that compute many sums from each other; like a region, they have numbers that stay finite."""
 
+MAX_PAIRED_OPERANDS = 16
+"""Number of operands with hard elements up to which each pair of their probes occurs."""
+
 SINGLE_PROBES = (0, 1, 3, 4)
 """The probes of a node whose operands all have the same probe: a few hard numbers, halves, only hard ones, and wide."""
 
@@ -99,8 +102,9 @@ class Operands:
         if self._is_finite:
             return [dict.fromkeys(self.kinds, probe) for probe in REGION_PROBES]
         counts = {name: self._modes(name, kind) for name, (_, kind) in self.kinds.items()}
-        if len(counts) == 1 or not in_pairs:
-            rounds = [number for number in range(max(counts.values())) if in_pairs or number in SINGLE_PROBES]
+        is_small = len(counts) <= MAX_PAIRED_OPERANDS
+        if len(counts) == 1 or not in_pairs or not is_small:
+            rounds = [n for n in range(max(counts.values())) if (in_pairs and is_small) or n in SINGLE_PROBES]
             return [{name: number % count for name, count in counts.items()} for number in rounds]
         return [dict(zip(counts, row, strict=True)) for row in _pairwise_rows(tuple(counts.values()))]
 
@@ -115,21 +119,28 @@ class Operands:
         """Return hard elements of the operands that have them, scales first, because ties of steps depend on them."""
         values = dict(self._base)
         for name, (node, kind) in sorted(self.kinds.items(), key=lambda each: each[1][1] != "scale"):
-            own = {each: values[each] for each in node.input if each in values}
             try:
-                hard = hard_numbers_of(node, self._part.opset, own)
+                hard = hard_numbers_of(node, self._part.opset, values)
             except KeyError:  # another node computes the scale of QuantizeLinear
                 hard = []
-            values[name] = hard_elements(node, own, name, kind, probes[name], hard)
+            values[name] = hard_elements(node, values, name, kind, probes[name], hard)
         return {name: values[name] for name in self._fed}
+
+    @cached_property
+    def _places(self) -> dict[str, tuple[onnx.NodeProto, int]]:
+        """The first node that takes an operand, and the place of the operand there, by name."""
+        found: dict[str, tuple[onnx.NodeProto, int]] = {}
+        for node in self._part.nodes:
+            for place, name in enumerate(node.input):
+                found.setdefault(name, (node, place))
+        return found
 
     def _ordinary(self, name: str) -> Array:
         """Return the elements of an operand when it has no hard ones."""
         value = self._part.operands[name]
         if value.array is not None and (name in self._part.kept or (self._has_values and not value.is_given)):
             return value.array
-        node = next(node for node in self._part.nodes if name in node.input)
-        place = list(node.input).index(name)
+        node, place = self._places[name]
         kind = operand_rule(node, self._part.opset, place)
         if isinstance(kind, Rule):
             return self._from_rule(kind, node, place, value.dtype, value.shape)

@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 import pytest
 from command_outputs import read_tree
-from onnx import numpy_helper
+from onnx import TensorProto, helper, numpy_helper
 from refusals import assert_bad_input
 
 if TYPE_CHECKING:
@@ -224,3 +224,15 @@ def test_generate_model_into_folder_with_files_is_refused(command, here, network
 
 def test_inputs_without_model_are_refused(command):
     assert_bad_input(command("generate", "--no-values"), "usage.model-missing", "--model")
+
+
+def test_generate_model_of_a_node_with_many_inputs_has_few_data_sets(command, here):
+    """The number of pairs of probes would grow with the square of the number of inputs."""
+    names = [f"X{number}" for number in range(40)]
+    values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1]) for name in names]
+    node = helper.make_node("Concat", names, ["Y"], axis=0)
+    graph = helper.make_graph([node], "g", values, [helper.make_tensor_value_info("Y", TensorProto.FLOAT, [40])])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)]), here / "many.onnx")
+    assert command("generate", "--model", "many.onnx", "--output", "cases").status == 0
+    (case,) = [path for path in (here / "cases" / "node").iterdir() if path.is_dir()]
+    assert 1 < len(list(case.glob("test_data_set_*"))) < 8
