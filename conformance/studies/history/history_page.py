@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
 from packaging.utils import canonicalize_name
 
 from conformance.base.pages import templating
@@ -20,7 +19,6 @@ from conformance.subjects.environments.requirements import released_packages
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from conformance.base.verdicts import Level
     from conformance.studies.history.timeline import Row, Timeline
 
 _PLOT_WIDTH = 300
@@ -49,58 +47,6 @@ class FaultPlot:
     def line(self) -> str:
         """The points as the attribute of a polyline."""
         return " ".join(f"{x:g},{y:g}" for x, y, _ in self.points)
-
-
-class ShownRow(Struct):
-    """A row of the table of a subject, with one symbol for each release; for the other attributes see `RowRecord`.
-
-    Attributes:
-        known: location of the known fault; empty without one.
-        good: the release with a result before the first release that fails; empty without one.
-        span: the last series of releases that fail, in words.
-    """
-
-    course: Course
-    verdicts: str
-    name: str
-    known: str
-    level: Level
-    cases: tuple[str, ...]
-    since: str = ""
-    good: str = ""
-    span: list[str] = []
-    varies: int = 0
-
-
-class ShownSubject(Struct):
-    """The table of a subject.
-
-    Attributes:
-        option: the option of the command line for a subject of this kind.
-        releases: releases with results, the oldest first.
-        commands: the name of each release on the command line.
-        changes: for each release, the changed packages.
-        unavailable: each release without results, with the reason.
-        unfailing: the number of cases that no release fails.
-        rows: the rows of the cases that a release fails.
-    """
-
-    name: str
-    option: str
-    releases: tuple[str, ...]
-    commands: list[str]
-    changes: list[list[str]]
-    unavailable: list[tuple[str, str]]
-    unfailing: int
-    rows: list[ShownRow]
-
-
-class PageData(Struct):
-    """The data of the script: each course with its meaning, the verdict of each symbol, and the tables."""
-
-    courses: list[tuple[str, str]]
-    verdicts: dict[str, str]
-    subjects: list[ShownSubject]
 
 
 def render_page(found: Sequence[Timeline]) -> str:
@@ -134,35 +80,44 @@ def _newest_text(timeline: Timeline) -> str:
     return f"{name}: {timeline.failing[-1]:,} of {results:,} cases fail, with {causes}; {regressions:,} are regressions"
 
 
-def _page_data(found: Sequence[Timeline]) -> PageData:
-    courses = [(str(course), course.meaning) for course in Course if course is not Course.NO_FAILURE]
-    verdicts = {symbol: str(verdict) for verdict, symbol in SYMBOLS.items()}
-    return PageData(courses, verdicts, [_shown_subject(timeline) for timeline in found])
+def _page_data(found: Sequence[Timeline]) -> dict[str, Any]:
+    """Return the data of the script: each course with its meaning, the verdict of each symbol, and the tables."""
+    return {
+        "courses": [(course, course.meaning) for course in Course if course is not Course.NO_FAILURE],
+        "verdicts": {symbol: verdict for verdict, symbol in SYMBOLS.items()},
+        "subjects": [_shown_subject(timeline) for timeline in found],
+    }
 
 
-def _shown_subject(timeline: Timeline) -> ShownSubject:
-    failing = [row for row in timeline.rows if row.course is not Course.NO_FAILURE]
-    return ShownSubject(
-        timeline.target.text,
-        timeline.target.kind.flag,
-        timeline.releases,
-        [timeline.target.at_release(release).text for release in timeline.releases],
-        _package_changes(timeline),
-        [(each.release, each.reason) for each in timeline.unavailable],
-        sum(len(row.cases) for row in timeline.rows if row.course is Course.NO_FAILURE),
-        [_shown_row(timeline, row) for row in failing],
-    )
+def _shown_subject(timeline: Timeline) -> dict[str, Any]:
+    """Return the table of a subject; `changes` has the changed packages of each release."""
+    return {
+        "name": timeline.target.text,
+        "option": timeline.target.kind.flag,
+        "releases": timeline.releases,
+        "commands": [timeline.target.at_release(release).text for release in timeline.releases],
+        "changes": _package_changes(timeline),
+        "unavailable": [(each.release, each.reason) for each in timeline.unavailable],
+        "unfailing": sum(len(row.cases) for row in timeline.rows if row.course is Course.NO_FAILURE),
+        "rows": [_shown_row(timeline, row) for row in timeline.rows if row.course is not Course.NO_FAILURE],
+    }
 
 
-def _shown_row(timeline: Timeline, row: Row) -> ShownRow:
-    symbols = "".join(SYMBOLS[verdict] for verdict in row.verdicts)
-    known = row.fault.location if row.fault else ""
-    shown = ShownRow(row.course, symbols, row.name, known, row.level, row.cases, varies=row.varies)
-    if span := failing_span(timeline.releases, row.verdicts):
-        shown.since = span.since
-        shown.good = span.last_good or ""
-        shown.span = span.texts
-    return shown
+def _shown_row(timeline: Timeline, row: Row) -> dict[str, Any]:
+    """Return a row of a table, with one symbol for each release; `good` is the release before the failures."""
+    span = failing_span(timeline.releases, row.verdicts)
+    return {
+        "course": row.course,
+        "verdicts": "".join(SYMBOLS[verdict] for verdict in row.verdicts),
+        "name": row.name,
+        "known": row.fault.location if row.fault else "",
+        "level": row.level,
+        "cases": row.cases,
+        "since": span.since if span else "",
+        "good": (span.last_good or "") if span else "",
+        "span": span.texts if span else [],
+        "varies": row.varies,
+    }
 
 
 def _package_changes(timeline: Timeline) -> list[list[str]]:
