@@ -59,7 +59,7 @@ class TestExplain:
 
     def test_explain_shows_values_of_initializers(self, command):
         ended = command("explain", "test_argmax_pass_types_and_shapes_initializer_string")
-        assert "initializer W: string[2] = one, größer" in ended.out, ended
+        assert "initializer W: string[2] = 'one', 'größer'" in ended.out, ended
 
     def test_explain_with_results_on_standard_input_prints_them(self, command, small_corpus, here):
         command("run", "-b", "onnx-reference", "--case", INDEX, "--data", small_corpus, "--results", "r.jsonl")
