@@ -17,14 +17,16 @@ import numpy as np
 
 from conformance.base.verdicts import Level
 from conformance.exact.declarations.node_operands import free_operands, hard_elements, hard_numbers_of
-from conformance.exact.models.graphs import main_opset, names_taken_by, subgraphs_of, with_inferred_types
+from conformance.exact.declarations.probe_values import exact_sum_values
+from conformance.exact.models.graphs import is_operator, main_opset, names_taken_by, subgraphs_of, with_inferred_types
 from conformance.exact.models.input_files import DeclaredInput, required_input_names
+from conformance.exact.reference.numbers.precision import is_computed
 from conformance.own.audit.judgement import JudgedNode, NodeVerdict, judge_last
 from conformance.own.graphs.cutting import cut
 from conformance.own.graphs.intermediate_values import Exposure, SubjectRefused, run_each
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Container, Mapping, Sequence
 
     import onnx
 
@@ -39,6 +41,12 @@ MAX_REPETITIONS = 8
 
 MAX_PROBED_ELEMENTS = 2**14
 """Maximum number of elements of the operands and results of a node that is probed."""
+
+MAX_SUMMED_ELEMENTS = 2**20
+"""Maximum number of elements of the operands and results of a sum that is probed with exact sums."""
+
+SUMS = frozenset({"Gemm", "GlobalAveragePool", "MatMul", "ReduceMean", "ReduceSum"})
+"""Operators whose bounds grow with the number of terms, and that exact sums judge within few roundings."""
 
 MAX_STAND_IN_ELEMENTS = 2**40
 """Number of elements from which an inferred shape is not used; stand-ins take no memory."""
@@ -87,7 +95,8 @@ def probe_nodes(
     for number, node in enumerate(model.graph.node):
         hidden = {name for name in node.input if name and name not in shown.values and name in recorded.values}
         kinds = _free_operands(main_opset(model), node, recorded) if _has_values(node, recorded) else {}
-        if kinds and hidden <= kinds.keys() and _is_small(node, recorded):
+        limit = MAX_SUMMED_ELEMENTS if is_operator(node, *SUMS) else MAX_PROBED_ELEMENTS
+        if kinds and hidden <= kinds.keys() and _is_small(node, recorded, limit):
             groups.setdefault(_configuration(node, recorded), []).append(number)
         elif _is_hidden(node, recorded) or not hidden <= kinds.keys():
             key = (node.domain, node.op_type, _attributes(node))
@@ -139,15 +148,13 @@ def _has_values(node: onnx.NodeProto, recorded: RecordedValues) -> bool:
     return all(name in recorded.values for name in (*names_taken_by(node), *filter(None, node.output)))
 
 
-def _is_small(node: onnx.NodeProto, recorded: RecordedValues) -> bool:
-    """Return whether a node has no subgraph, and operands and results that are small tensors."""
+def _is_small(node: onnx.NodeProto, recorded: RecordedValues, limit: int) -> bool:
+    """Return whether a node has no subgraph, and operands and results of at most so many elements."""
     names = [*names_taken_by(node), *filter(None, node.output)]
     if any(True for _ in subgraphs_of(node)):
         return False
     arrays: list[Any] = [recorded.values[name] for name in names]
-    return all(isinstance(array, np.ndarray) for array in arrays) and (
-        sum(array.size for array in arrays) <= MAX_PROBED_ELEMENTS
-    )
+    return all(isinstance(array, np.ndarray) for array in arrays) and (sum(array.size for array in arrays) <= limit)
 
 
 def _configuration(node: onnx.NodeProto, recorded: RecordedValues) -> tuple[Any, ...]:
@@ -183,13 +190,15 @@ def _probe(
         return None
     kinds = _free_operands(main_opset(model), node, recorded)
     hard = hard_numbers_of(node, main_opset(model), recorded.values)
+    times = count * _repetitions([single.inputs[name] for name in kinds if name in single.inputs])
     probes = [
         {
             name: hard_elements(node, recorded.values, name, kinds[name], probe, hard) if name in kinds else array
             for name, array in single.inputs.items()
         }
-        for probe in range(count * _repetitions([single.inputs[name] for name in kinds if name in single.inputs]))
+        for probe in range(times if _is_small(node, recorded, MAX_PROBED_ELEMENTS) else 0)
     ]
+    probes += _exact_sums(node, recorded, single.inputs, kinds.keys())
     names = required_input_names(single.model.graph)
     try:
         results = run_each(subject.target, single.model, [[given[name] for name in names] for given in probes])
@@ -206,6 +215,36 @@ def _probe(
     known = {**recorded.values, **given} if worst.verdict is NodeVerdict.WRONG else {}
     done = sum(each.verdict is not NodeVerdict.NOT_JUDGED for each, _ in judged)
     return ProbedNode(worst, len(numbers), done, known, 1)
+
+
+def _exact_sums(
+    node: onnx.NodeProto, recorded: RecordedValues, inputs: Mapping[str, Array], free: Container[str]
+) -> list[dict[str, Array]]:
+    """Return operands of a sum of floating-point numbers that make it exact: sparse ones, and small integers."""
+    name = node.input[0]
+    if not is_operator(node, *SUMS) or name not in inputs or name not in free or not is_computed(inputs[name].dtype):
+        return []
+    X = recorded.values[name]
+    if node.op_type in ("Gemm", "MatMul"):
+        is_transposed = any(each.name == "transA" and each.i for each in node.attribute)
+        terms = X.shape[-2 if is_transposed else -1] if X.ndim else 0
+    else:
+        terms = X.size // max(1, recorded.values[node.output[0]].size)
+    if terms < MIN_SUMMED_TERMS:
+        return []
+    return [
+        {
+            key: exact_sum_values(f"{node.op_type}/{key}", array, terms, is_sparse=is_sparse and key == name)
+            if key in free and is_computed(array.dtype)
+            else array
+            for key, array in inputs.items()
+        }
+        for is_sparse in (True, False)
+    ]
+
+
+MIN_SUMMED_TERMS = 64
+"""Terms from which the bound of a sum is wide enough for probes with exact sums."""
 
 
 def _repetitions(operands: Sequence[Array]) -> int:

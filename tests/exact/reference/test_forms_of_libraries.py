@@ -12,11 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnx import helper
-
-from conformance.exact.declarations.declaration_tables import declarations_of
-from conformance.exact.reference.node_enclosures import NodeScope, enclose
-from conformance.exact.reference.numbers.enclosure import admissible_mask
+from enclosed_nodes import declared_hard_numbers, enclosed, is_admissible
 
 F = np.float32
 D = np.float64
@@ -243,15 +239,9 @@ def outside(
     operator: str, domain: str, opset: int, arrays: list[Any], attributes: dict[str, Any], actual: Any
 ) -> list[str]:
     """Return the operands and results of the elements that are outside of their bounds."""
-    names = [f"i{place}" for place, _ in enumerate(arrays)]
-    node = helper.make_node(operator, names, ["y"], domain=domain, **attributes)
-    imports = [helper.make_opsetid("", max(opset, 17)), helper.make_opsetid(domain, opset)]
-    model = helper.make_model(
-        helper.make_graph([node], "g", [], []), opset_imports=imports[-1:] if not domain else imports
-    )
-    expected: Any = enclose(NodeScope.of(model), node, dict(zip(names, arrays, strict=True)))[0]
+    expected = enclosed(operator, opset, arrays, domain=domain, **attributes)
     assert np.isfinite(expected.error).mean() > 0.5
-    places = np.argwhere(~admissible_mask(np.asarray(actual, expected.dtype), expected))[:3]
+    places = np.argwhere(~is_admissible(actual, expected))[:3]
     return [
         f"{arrays[0][place]!r} gives {actual[place]!r}, not {expected.value[place]!r} ± {expected.error[place]:.3g}"
         for place in map(tuple, places)
@@ -260,7 +250,7 @@ def outside(
 
 def hard_data(operator: str, count: int = 3000) -> Any:
     """Return the numbers that are hard for an operator, and numbers of all magnitudes and both signs."""
-    own = [value for declaration in declarations_of(operator) for value in declaration.hard]
+    own = declared_hard_numbers(operator)
     random = np.random.default_rng(7)
     sizes = np.concatenate([random.uniform(-12, 2.2, count), random.uniform(-1.5, 1.5, count)])
     values = np.concatenate([own, random.choice([-1, 1], 2 * count) * 10**sizes]).astype(F)

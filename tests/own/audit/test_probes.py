@@ -218,3 +218,53 @@ def test_audit_command_keeps_hard_data_apart_from_the_users_data(command: Any, p
     ended = command("audit", path, "-b", backend, "--no-isolation", "--probes", 0, "--json", tmp_path / "b.json")
     assert ended.status == 0
     assert json.loads((tmp_path / "b.json").read_text())["audits"][0]["probes"] == []
+
+
+def drops_ten_terms(X: Any, Y: Any) -> Any:
+    return Y - X[..., :10].sum(-1, keepdims=True)
+
+
+def divides_by_one_less(X: Any, Y: Any) -> Any:
+    return Y * np.float32(X.shape[-1] / (X.shape[-1] - 1))
+
+
+def returns_zeros(_: Any, Y: Any) -> Any:
+    return np.zeros_like(Y)
+
+
+SUM = "s (float[1,100000] x) => (float[1,1] y) { y = ReduceSum<axes: ints = [1]>(x) }"
+MEAN = "s (float[1,100000] x) => (float[1,1] y) { y = ReduceMean<axes: ints = [1]>(x) }"
+PRODUCT = "s (float16[4,768] x) => (float16[4,4] y) { y = MatMul(x, w) }"
+
+
+@pytest.mark.parametrize(
+    ("graph", "fault"), [(SUM, drops_ten_terms), (MEAN, divides_by_one_less), (PRODUCT, returns_zeros)]
+)
+def test_exact_sums_show_a_fault_that_the_bound_of_many_terms_hides(tmp_path: Path, graph: str, fault: Any) -> None:
+    model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["": 12]> {graph}')
+    weights = np.random.default_rng(0).standard_normal((768, 4)).astype(np.float16)
+    model.graph.initializer.extend([numpy_helper.from_array(weights, "w")] if graph == PRODUCT else [])
+    onnx.save(model, tmp_path / "m.onnx")
+    verdicts = []
+    for compute in (lambda X, Y: Y, fault):
+        audited = audit(tmp_path / "m.onnx", backend_with(compute), probes=1)
+        verdicts.append([each.node.verdict for each in audited.probes])
+    assert verdicts == [[NodeVerdict.CORRECT], [NodeVerdict.WRONG]]
+
+
+def backend_with(change: Any) -> Any:
+    """Return a backend that changes the outputs of onnx's evaluator by its first input."""
+
+    class Changed(AwayFromZero):
+        @classmethod
+        def prepare(cls, model: onnx.ModelProto, device: str = "CPU") -> Any:
+            evaluated = super().prepare(model, device)
+
+            class Prepared:
+                def run(self, inputs: list[Any]) -> list[Any]:
+                    with np.errstate(all="ignore"):
+                        return [np.asarray(change(inputs[0], Y)) for Y in evaluated.run(inputs)]
+
+            return Prepared()
+
+    return Changed

@@ -99,7 +99,7 @@ class SumOfProducts:
     Attributes:
         magnitudes: the sum of the magnitudes of the terms.
         error: the error that the operands contribute.
-        roundings: the number of roundings of a term.
+        roundings: the number of roundings of a term, for all elements or for each.
         is_limited: whether a limit, such as that of Clip, is applied to the sum. A factor may still be multiplied into
             the terms, with the limit multiplied too: `x * Clip(x + 3, 0, 6) / 6` is `x * Clip(x / 6 + 0.5, 0, 1)`. The
             terms of a later sum are then no products of these terms.
@@ -107,7 +107,7 @@ class SumOfProducts:
 
     magnitudes: Array
     error: Array
-    roundings: int
+    roundings: int | Array
     is_limited: bool = False
 
     @classmethod
@@ -126,7 +126,15 @@ class SumOfProducts:
         """Return the terms of the elements in other positions."""
         magnitudes = np.abs(movement(self.magnitudes))
         error = np.asarray(movement(self.error))
-        return replace(self, magnitudes=magnitudes, error=error)
+        roundings = self.roundings
+        if isinstance(roundings, np.ndarray):
+            roundings = np.asarray(movement(np.broadcast_to(roundings, self.magnitudes.shape)))
+        return replace(self, magnitudes=magnitudes, error=error, roundings=roundings)
+
+    @property
+    def largest_roundings(self) -> int:
+        """The largest number of roundings of a term of any element."""
+        return int(np.max(self.roundings, initial=0))
 
     def plus(self, other: SumOfProducts) -> SumOfProducts:
         """Return the terms of a sum or of a difference."""
@@ -372,7 +380,8 @@ class Enclosure(ArithmeticOperators, FormulaTensor):
     def sum(self, axes: Sequence[int], *, keepdims: bool = False) -> Enclosure:
         """Return the sums along some axes, added in any order."""
         axes = tuple(axes)
-        count = max(0, int(np.prod([self.shape[axis] for axis in axes], dtype=np.int64)) - 1)
+        terms = self._term_counts(lambda x: x.sum(axis=axes, keepdims=keepdims), [self.shape[axis] for axis in axes])
+        count = np.maximum(terms - 1, 0)
         with np.errstate(all="ignore"):
             value = self.value.sum(axis=axes, keepdims=keepdims)
             magnitudes = self.magnitude.sum(axis=axes, keepdims=keepdims)
@@ -386,7 +395,28 @@ class Enclosure(ArithmeticOperators, FormulaTensor):
         with np.errstate(all="ignore"):
             finite = summation(np.where(np.isfinite(self.value), self.magnitude, 0.0))
             value, magnitudes, error = (summation(part) for part in (self.value, self.magnitude, self.error))
-        return self.from_terms(value, magnitudes, error, count, finite=finite)
+        return self.from_terms(value, magnitudes, error, self._term_counts(summation, [count]), finite=finite)
+
+    def _term_counts(self, summation: Callable[[Array], Array], sizes: Sequence[int]) -> int | Array:
+        """Return the number of terms of each sum that can round: none if all partial sums are numbers of the type.
+
+        Adding an exact 0 does not round. A tensor with few zeros is not counted, which would take time.
+
+        Args:
+            summation: returns the sums of the elements of an array.
+            sizes: the numbers whose product is the number of terms.
+        """
+        count = prod(sizes)
+        if count < 2 or not self.is_exact or self.value.dtype.kind != "f":
+            return count
+        if has_many_zeros(self.value):
+            return np.asarray(summation((self.value != 0).astype(np.float64)))
+        unit = common_unit(self.value, format_of(self.dtype))
+        if not unit:
+            return count
+        with np.errstate(all="ignore"):
+            is_whole = summation(np.abs(self.value)) <= unit * 2.0 ** format_of(self.dtype).precision
+        return np.where(is_whole, 0, count)
 
     def in_any_order(self, terms: SumOfProducts, *operands: Enclosure, is_fused: bool = False) -> Enclosure:
         """Return the tensor with its terms, and if it is computed in one kernel with the bound for every order.
@@ -484,10 +514,12 @@ class Enclosure(ArithmeticOperators, FormulaTensor):
 
     def add_up(self, axes: Sequence[int], *, keepdims: bool = False) -> Enclosure:
         axes = tuple(axes)
-        count = int(np.prod([self.shape[axis] for axis in axes], dtype=np.int64))
+        count: int | Array = prod(self.shape[axis] for axis in axes)
+        if self.is_exact and has_many_zeros(self.value):
+            count = np.count_nonzero(self.value, axis=axes, keepdims=keepdims)
         terms = SumOfProducts.of(self)
         magnitudes, error = (part.sum(axis=axes, keepdims=keepdims) for part in (terms.magnitudes, terms.error))
-        terms = SumOfProducts(magnitudes, error, terms.roundings + count)
+        terms = SumOfProducts(magnitudes, error, terms.largest_roundings + count)
         return self.sum(axes, keepdims=keepdims).in_any_order(terms, self)
 
     def dot(self, other: Enclosure, product: Callable[[Array, Array], Array], count: int) -> Enclosure:
@@ -511,10 +543,12 @@ class Enclosure(ArithmeticOperators, FormulaTensor):
                 finite = product(
                     *(np.where(np.isfinite(part), part, 0.0) for part in (first.magnitudes, second.magnitudes))
                 )
-        roundings = count + first.roundings + second.roundings
+            if product is np.matmul and self.is_exact and other.is_exact:
+                terms = _product_counts(self, other, magnitudes, count)
+        roundings = terms + first.largest_roundings + second.largest_roundings
         if self.terms or other.terms:  # the factors may be multiplied first, and the sums of constants folded
             roundings += 2
-        result = self.from_terms(value, magnitudes, error, roundings - count + terms, finite=finite)
+        result = self.from_terms(value, magnitudes, error, roundings, finite=finite)
         return replace(result, terms=SumOfProducts(magnitudes, error, roundings))
 
     def hull(self, others: Sequence[Callable[[], Enclosure]]) -> Enclosure:
@@ -751,6 +785,48 @@ Operand: TypeAlias = "Enclosure | float"
 
 Tensor: TypeAlias = "Array | Enclosure | None"
 """A tensor whose elements are known, a tensor of numbers with bounds, or an input that a node leaves out."""
+
+
+def has_many_zeros(array: Array) -> bool:
+    """Return whether at most a quarter of the elements differ from 0."""
+    return array.size > 0 and 4 * int(np.count_nonzero(array)) <= array.size
+
+
+def common_unit(array: Array, limits: FloatFormat) -> float:
+    """Return the largest power of two of which all elements are multiples; 0 if their sums can round in a format."""
+    for part in (array.reshape(-1)[:UNIT_SAMPLE], array):
+        fractions, exponents = np.frexp(part[part != 0])
+        if not fractions.size:
+            continue
+        if not np.isfinite(fractions).all():
+            return 0.0
+        digits = (np.abs(fractions) * 2.0**53).astype(np.int64)
+        unit = float(np.min(np.ldexp((digits & -digits).astype(np.float64), exponents - 53)))
+        if unit < float(limits.smallest_normal) or np.abs(part).max() > unit * 2.0**limits.precision:
+            return 0.0
+    return unit if array.any() else 0.0
+
+
+UNIT_SAMPLE = 64
+"""Elements that are examined before all are: most tensors have no common unit."""
+
+
+def _product_counts(A: Enclosure, B: Enclosure, magnitudes: Array, count: int) -> int | Array:
+    """Return the number of terms of each element of a matrix product that can round.
+
+    Args:
+        A: the first matrix.
+        B: the second matrix.
+        magnitudes: the products of the magnitudes.
+        count: the number of all terms.
+    """
+    if has_many_zeros(A.value) or has_many_zeros(B.value):
+        return np.asarray(np.matmul((A.value != 0).astype(np.float64), (B.value != 0).astype(np.float64)))
+    limits = format_of(A.dtype)
+    unit = common_unit(A.value, limits) and common_unit(A.value, limits) * common_unit(B.value, limits)
+    if not unit or unit < float(limits.smallest_normal):
+        return count
+    return np.where(magnitudes <= unit * 2.0**limits.precision, 0, count)
 
 
 def admissible_mask(actual: Array, expected: Tensor, *, has_signed_zeros: bool = False) -> Array:
