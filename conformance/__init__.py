@@ -12,8 +12,19 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from conformance.base.errors import ConformanceError
     from conformance.exact.judgement.array_judgement import Judgement, assert_conforms, evaluate, judge
+    from conformance.exact.judgement.hard_inputs import hard_inputs, nodes
+    from conformance.own.kernel_referee import judge_kernel
 
-__all__ = ["ConformanceError", "Judgement", "assert_conforms", "evaluate", "judge"]
+__all__ = [
+    "ConformanceError",
+    "Judgement",
+    "assert_conforms",
+    "evaluate",
+    "hard_inputs",
+    "judge",
+    "judge_kernel",
+    "nodes",
+]
 
 __version__ = "0.3.0"
 
@@ -21,6 +32,8 @@ PROJECT_URL = ""
 """Address of the project; empty until it is known. `python scripts/set_project_url.py URL` sets it in every file."""
 
 _MODULE_OF_NAME = {
+    "judge_kernel": "conformance.own.kernel_referee",
+    **dict.fromkeys(("hard_inputs", "nodes"), "conformance.exact.judgement.hard_inputs"),
     "ConformanceError": "conformance.base.errors",
     **dict.fromkeys(
         ("Judgement", "assert_conforms", "evaluate", "judge"), "conformance.exact.judgement.array_judgement"

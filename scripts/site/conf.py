@@ -48,7 +48,7 @@ CONTENTS = {
         "docs/how-to/reproduce-a-failure",
         "docs/how-to/run-in-ci",
     ),
-    "Test an operator in Python": ("docs/how-to/judge-an-output",),
+    "Test an operator in Python": ("docs/how-to/judge-an-output", "docs/how-to/test-a-kernel"),
     "Test more": (
         "docs/how-to/audit-your-model",
         "docs/how-to/find-who-is-wrong",

@@ -122,6 +122,7 @@ def draw_node(
     seed: str,
     chosen: Mapping[str, int] | None = None,
     edits: Mapping[str, Mapping[int, float]] | None = None,
+    given: Mapping[str, Any] | None = None,
 ) -> DrawnNode:
     """Return the node of a seed. Equal arguments give equal nodes.
 
@@ -130,12 +131,13 @@ def draw_node(
         seed: the seed.
         chosen: for some choices by name, the index of the option to take instead; the last option if there are fewer.
         edits: for some operands by name, elements by their flat index; an index outside of the operand is ignored.
+        given: the attributes; None to draw them.
 
     Raises:
         UsageError: the operator has no declaration.
         InvalidNodeError: onnx's full check rejects the node.
     """
-    return _Draft(operator, seed, chosen or {}, edits or {}).complete()
+    return _Draft(operator, seed, chosen or {}, edits or {}, given).complete()
 
 
 @dataclass
@@ -146,6 +148,7 @@ class _Draft:
     seed: str
     chosen: Mapping[str, int]
     edits: Mapping[str, Mapping[int, float]]
+    given: Mapping[str, Any] | None = None
     choices: dict[str, Choice] = field(default_factory=dict)
     attributes: dict[str, Any] = field(default_factory=dict)
     operands: dict[str, Array] = field(default_factory=dict)
@@ -176,7 +179,8 @@ class _Draft:
 
     def complete(self) -> DrawnNode:
         """Make all choices, and return the node."""
-        for name, options in self.declaration.attributes.items():
+        self.attributes.update(self.given or {})
+        for name, options in self.declaration.attributes.items() if self.given is None else ():
             if (not self.schema or name in self.schema.attributes) and (
                 value := self.attribute(name, options)
             ) is not None:

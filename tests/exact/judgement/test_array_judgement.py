@@ -167,7 +167,7 @@ class TestOperators:
         assert error.value.code == code
 
     def test_option_has_the_name_of_no_attribute(self):
-        own = {"opset", "level", "max_elements", "output_count"}
+        own = {"opset", "level", "max_elements", "output_count", "count", "types", "like", "where", "salt", "convert"}
         clashes = {
             (schema.name, name)
             for schema in onnx.defs.get_all_schemas_with_history()

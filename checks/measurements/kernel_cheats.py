@@ -1,0 +1,263 @@
+"""Count the planted cheats that `judge_kernel` detects, and the right kernels that it accuses.
+
+python checks/measurements/kernel_cheats.py [--operator NAME]… [--calls N] [-v]
+
+Each cheat changes a right NumPy kernel of an operator in one way: zeros, a constant, a part of the sum left out,
+float16 instead of float, an output of an earlier call, the input, a wrong last element, NaN everywhere, another type,
+and values that are right only for inputs that were seen before. The right kernels are those of NumPy, and kernels in
+blocks, with fused multiply-add, with sums in double and float, and with an online softmax. A cheat of an accused kernel
+does not count as detected. The exit status is 1 if a right kernel is accused, or if more than 1 % of the cheats are not
+detected. -v prints each of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from conformance import judge_kernel
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    Kernel = Callable[..., Any]
+
+MAX_MISSED_SHARE = 0.01
+
+SALT = "measurement"
+"""The cheats do not know it; a fixed text gives the same figures on each run."""
+
+
+def softmax(x: Any, dtype: Any = np.float32) -> Any:
+    """Return the softmax of the last axis by three passes, with intermediate numbers of a type."""
+    wide = x.astype(dtype)
+    power = np.exp(wide - wide.max(-1, keepdims=True, initial=-np.inf))
+    return (power / power.sum(-1, keepdims=True)).astype(np.float32)
+
+
+def online_softmax(x: Any) -> Any:
+    """Return the softmax of the last axis by one pass that keeps a running maximum and a running sum."""
+    largest = np.full(x.shape[:-1], -np.inf, np.float32)
+    total = np.zeros(x.shape[:-1], np.float32)
+    for column in range(x.shape[-1]):
+        new = np.maximum(largest, x[..., column])
+        is_same = new == largest
+        share = np.where(x[..., column] == -np.inf, np.float32(0), np.exp(x[..., column] - new))
+        total = total * np.where(is_same, np.float32(1), np.exp(largest - new)) + share
+        largest = new
+    return np.exp(x - largest[..., None]) / total[..., None]
+
+
+def matmul_in_blocks(a: Any, b: Any, block: int = 4) -> Any:
+    """Return a product whose inner axis is split into blocks."""
+    if a.ndim < 2 or b.ndim < 2 or not a.shape[-1]:
+        return np.matmul(a, b)
+    parts = [
+        np.matmul(a[..., start : start + block], b[..., start : start + block, :])
+        for start in range(0, a.shape[-1], block)
+    ]
+    total = parts[0]
+    for part in parts[1:]:
+        total = total + part
+    return total
+
+
+def matmul_with_fused_steps(a: Any, b: Any) -> Any:
+    """Return a product whose steps are rounded once: a float product is exact in double, and so is nearly its sum."""
+    if a.ndim < 2 or b.ndim < 2:
+        return np.matmul(a.astype(np.float64), b.astype(np.float64)).astype(np.float32)
+    shape = np.matmul(a, b).shape
+    total = np.zeros(shape, np.float32)
+    for place in range(a.shape[-1]):
+        product = a[..., :, place, None].astype(np.float64) * b[..., None, place, :].astype(np.float64)
+        total = (product + total).astype(np.float32)
+    return total
+
+
+def layer_normalization(x: Any, scale: Any, bias: Any = None, dtype: Any = np.float32) -> Any:
+    """Return the normalization of the last axis, with intermediate numbers of a type."""
+    wide = x.astype(dtype)
+    centred = wide - wide.mean(-1, keepdims=True, dtype=dtype)
+    deviation = np.sqrt((centred * centred).mean(-1, keepdims=True, dtype=dtype) + dtype(1e-5))
+    result = centred / deviation * scale.astype(dtype)
+    return (result if bias is None else result + bias.astype(dtype)).astype(np.float32)
+
+
+def gelu(x: Any) -> Any:
+    """Return Gelu by the error function, in double."""
+    wide = x.astype(np.float64)
+    return (0.5 * wide * (1 + np.vectorize(math.erf, otypes=[float])(wide / math.sqrt(2)))).astype(np.float32)
+
+
+def elu(x: Any) -> Any:
+    """Return Elu with alpha 1."""
+    return np.where(x < 0, np.expm1(np.minimum(x, 0)), x).astype(np.float32)
+
+
+def sigmoid(x: Any) -> Any:
+    """Return Sigmoid by its formula, in double."""
+    return (1 / (1 + np.exp(-x.astype(np.float64)))).astype(np.float32)
+
+
+def log_softmax(x: Any) -> Any:
+    """Return the logarithm of the softmax of the last axis."""
+    shifted = x - x.max(-1, keepdims=True, initial=-np.inf)
+    return shifted - np.log(np.exp(shifted).sum(-1, keepdims=True))
+
+
+def in_double(function: Kernel) -> Kernel:
+    """Return a function that computes in double, and rounds once."""
+    return lambda *inputs: function(*(each.astype(np.float64) for each in inputs)).astype(np.float32)
+
+
+def reduced(function: Kernel, **options: Any) -> Kernel:
+    """Return a reduction over all axes."""
+    return lambda x: np.asarray(function(x, keepdims=True, **options), np.float32)
+
+
+KERNELS: dict[str, Sequence[Kernel]] = {
+    "Relu": [lambda x: np.where(x > 0, x, np.where(np.isnan(x), x, np.float32(0)))],
+    "Abs": [np.abs],
+    "Neg": [np.negative],
+    "Sqrt": [np.sqrt, in_double(np.sqrt)],
+    "Exp": [np.exp, in_double(np.exp)],
+    "Log": [np.log, in_double(np.log)],
+    "Sin": [np.sin, in_double(np.sin)],
+    "Cos": [np.cos, in_double(np.cos)],
+    "Tanh": [np.tanh, in_double(np.tanh)],
+    "Sigmoid": [sigmoid],
+    "Floor": [np.floor],
+    "Ceil": [np.ceil],
+    "Round": [np.rint],
+    "Sign": [np.sign],
+    "Reciprocal": [np.reciprocal, in_double(np.reciprocal)],
+    "Atan": [np.arctan, in_double(np.arctan)],
+    "Sinh": [np.sinh, in_double(np.sinh)],
+    "Softsign": [lambda x: x / (1 + np.abs(x))],
+    "Elu": [elu],
+    "Gelu": [gelu],
+    "Add": [np.add, in_double(np.add)],
+    "Sub": [np.subtract, in_double(np.subtract)],
+    "Mul": [np.multiply, in_double(np.multiply)],
+    "Div": [np.divide, in_double(np.divide)],
+    "Max": [lambda *each: np.asarray(np.maximum.reduce(np.broadcast_arrays(*each)))],
+    "Min": [lambda *each: np.asarray(np.minimum.reduce(np.broadcast_arrays(*each)))],
+    "PRelu": [lambda x, slope: np.where(x < 0, slope * x, x)],
+    "Softmax": [softmax, partial(softmax, dtype=np.float64), online_softmax],
+    "LogSoftmax": [log_softmax],
+    "ReduceSum": [reduced(np.sum), reduced(np.sum, dtype=np.float64)],
+    "ReduceMean": [reduced(np.mean), reduced(np.mean, dtype=np.float64)],
+    "ReduceMax": [reduced(np.max, initial=-np.inf)],
+    "ReduceMin": [reduced(np.min, initial=np.inf)],
+    "ReduceSumSquare": [lambda x: np.sum(x * x, keepdims=True)],
+    "ReduceL1": [lambda x: np.sum(np.abs(x), keepdims=True)],
+    "ReduceL2": [lambda x: np.sqrt(np.sum(x.astype(np.float64) ** 2, keepdims=True)).astype(np.float32)],
+    "MatMul": [
+        np.matmul,
+        lambda a, b: np.matmul(a.astype(np.float64), b.astype(np.float64)).astype(np.float32),
+        matmul_in_blocks,
+        partial(matmul_in_blocks, block=1),
+        matmul_with_fused_steps,
+    ],
+    "Gemm": [lambda a, b, c=None: np.matmul(a, b) if c is None else np.matmul(a, b) + c],
+    "LayerNormalization": [layer_normalization, partial(layer_normalization, dtype=np.float64)],
+    "GlobalAveragePool": [lambda x: x.mean(tuple(range(2, x.ndim)), keepdims=True)],
+}
+"""Right kernels of operators with default attributes. The first one is changed by the cheats."""
+
+
+def accepts(inputs: Sequence[Any]) -> bool:
+    """Return whether the kernels compute inputs: those of a reduction have no axes."""
+    return all(each is not None and each.dtype == np.float32 for each in inputs)
+
+
+def cheats(kernel: Kernel) -> Iterator[tuple[str, Kernel]]:
+    """Yield the cheats that are made of a kernel, each with its name. They keep a state of their own."""
+
+    def changed(change: Callable[[Any], Any]) -> Kernel:
+        return lambda *inputs: change(np.array(kernel(*inputs)))
+
+    def left_out(*inputs: Any) -> Any:
+        first = inputs[0].copy()
+        first[..., -1:] = 0
+        return kernel(first, *inputs[1:])
+
+    def narrow(*inputs: Any) -> Any:
+        result = kernel(*(each.astype(np.float16).astype(np.float32) for each in inputs))
+        return np.asarray(result).astype(np.float16).astype(np.float32)
+
+    def last(array: Any) -> Any:
+        flat = array.reshape(-1)
+        flat[-1:] = flat[-1:] * np.float32(1.01) + np.float32(1e-3)
+        return flat.reshape(array.shape)
+
+    replayed: list[Any] = []
+    of_shapes: dict[Any, Any] = {}
+    seen: set[bytes] = set()
+
+    def replay(*inputs: Any) -> Any:
+        result = np.array(kernel(*inputs))
+        previous = next((each for each in reversed(replayed) if each.shape == result.shape), result)
+        replayed.append(result)
+        return previous.copy()
+
+    def memory_of_shapes(*inputs: Any) -> Any:
+        key = tuple(each.shape for each in inputs)
+        return of_shapes.setdefault(key, np.array(kernel(*inputs))).copy()
+
+    def right_once(*inputs: Any) -> Any:
+        result = np.array(kernel(*inputs))
+        is_new = not seen
+        seen.add(b"")
+        return result if is_new else np.zeros_like(result)
+
+    yield "zeros", changed(np.zeros_like)
+    yield "constant", changed(lambda array: np.full_like(array, 0.5))
+    yield "part left out", left_out
+    yield "float16", narrow
+    yield "replay", replay
+    yield "memory of shapes", memory_of_shapes
+    yield "right for one input", right_once
+    yield "input returned", lambda *inputs: inputs[0]
+    yield "copy of the input", lambda *inputs: inputs[0].copy()
+    yield "wrong last element", changed(last)
+    yield "NaN everywhere", changed(lambda array: np.full_like(array, np.nan))
+    yield "double", changed(lambda array: array.astype(np.float64))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure, and return the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--operator", action="append", choices=sorted(KERNELS))
+    parser.add_argument("--calls", type=int, default=12, help="number of drawn shapes")
+    parser.add_argument("-v", "--verbose", action="store_true")
+    options = parser.parse_args(arguments)
+    missed: list[str] = []
+    accused: list[str] = []
+    counts = {"cheats": 0, "kernels": 0}
+    with np.errstate(all="ignore"):
+        for operator in options.operator or KERNELS:
+            for number, kernel in enumerate(KERNELS[operator]):
+                counts["kernels"] += 1
+                judgement = judge_kernel(kernel, operator, count=options.calls, salt=SALT, where=accepts)
+                if not judgement:
+                    accused.append(f"{operator}, kernel {number}: {judgement}")
+            is_accused = any(each.startswith(f"{operator}, kernel 0:") for each in accused)
+            for name, cheat in cheats(KERNELS[operator][0]):
+                counts["cheats"] += 1
+                if is_accused or judge_kernel(cheat, operator, count=options.calls, salt=SALT, where=accepts):
+                    missed.append(f"{operator}: {name}")
+    print(f"{counts['cheats'] - len(missed)} of {counts['cheats']} cheats detected")
+    print(f"{len(accused)} of {counts['kernels']} right kernels accused or not judged")
+    if options.verbose:
+        print("\n".join([*(f"  not detected: {each}" for each in missed), *(f"  accused: {each}" for each in accused)]))
+    return int(bool(accused) or len(missed) > MAX_MISSED_SHARE * counts["cheats"])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,195 @@
+"""Hard inputs of an operator, from its declaration: ties, limits, subnormal numbers, infinities, NaN, and small shapes.
+
+`hard_inputs` draws inputs for fixed attributes. `nodes` is a Hypothesis strategy that draws the attributes too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import count as numbers_from
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import onnx
+
+from conformance.base.errors import UsageError
+from conformance.exact.declarations.declaration_tables import declarations_of, has_schemas
+from conformance.exact.declarations.drawing import InvalidNodeError, draw_node, draw_valid_node
+from conformance.exact.declarations.hard_values import text_bits
+from conformance.exact.declarations.node_operands import free_operands, hard_elements, hard_numbers_of
+from conformance.exact.judgement.operator_call import call_of_operator
+from conformance.exact.models.arrays import is_floating, type_name
+from conformance.exact.models.graphs import main_opset
+from conformance.exact.reference.nodes import attribute_values
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from hypothesis.strategies import SearchStrategy
+
+    from conformance.exact.judgement.operator_call import Values
+    from conformance.exact.models.arrays import Array
+
+MAX_DRAWS = 400
+"""Number of nodes that are drawn for one example until one has the types and the condition that are asked for."""
+
+PROBE_PERIOD = 30
+"""The kinds of elements of probes repeat after so many numbers; see `conformance.exact.declarations.probe_values`."""
+
+
+@dataclass(frozen=True)
+class HardCall:
+    """A call of an operator with hard inputs.
+
+    Attributes:
+        operator: the operator.
+        inputs: its inputs in order; None for one that is left out.
+        attributes: its attributes by name.
+        opset: the version of its domain.
+        output_count: the number of its outputs.
+    """
+
+    operator: str
+    inputs: list[Array | None]
+    attributes: dict[str, Any]
+    opset: int
+    output_count: int
+
+
+def hard_inputs(
+    operator: str,
+    /,
+    *,
+    count: int = 20,
+    opset: int | None = None,
+    types: Sequence[str] = (),
+    like: Values | None = None,
+    where: Callable[[list[Array | None]], bool] | None = None,
+    salt: str = "",
+    **attributes: Any,
+) -> Iterator[list[Array | None]]:
+    """Yield hard inputs of an operator, each a list in the order of the operator's page.
+
+    Args:
+        operator: the operator, with its domain unless that is the main domain.
+        count: the number of inputs.
+        opset: the version of the operator's domain; None for the newest one of the installed onnx.
+        types: the names of the element types of the first input and of all floating-point numbers, such as `float`.
+        like: inputs whose types and shapes all drawn inputs have; None to draw shapes too. Inputs that are sizes or
+            axes keep their elements.
+        where: returns whether the caller accepts inputs.
+        salt: a text; other texts give other inputs.
+        attributes: the attributes of the operator; others have their defaults.
+
+    Raises:
+        ConformanceError: the operator has no declaration, or no drawn inputs fit the arguments.
+    """
+    if like is not None:
+        found = _inputs_like(operator, like, opset, salt, attributes)
+    else:
+        found = _drawn_inputs(operator, opset, tuple(types), where, salt, attributes)
+    yield from islice(found, count)
+
+
+def _inputs_like(
+    operator: str, like: Values, opset: int | None, salt: str, attributes: dict[str, Any]
+) -> Iterator[list[Array | None]]:
+    declarations_of(operator)
+    call = call_of_operator(operator, like, attributes, opset=opset)
+    node = call.model.graph.node[0]
+    version = main_opset(call.model)
+    kinds = free_operands(node, version, call.values, ())
+    hard = hard_numbers_of(node, version, call.values)
+    first = text_bits(salt) % 10**6 * PROBE_PERIOD
+    for number in numbers_from(first):
+        yield [
+            None
+            if not name
+            else hard_elements(node, call.values, name, kinds[name], number, hard)
+            if name in kinds
+            else call.values[name]
+            for name in node.input
+        ]
+
+
+def _drawn_inputs(
+    operator: str,
+    opset: int | None,
+    types: tuple[str, ...],
+    where: Callable[[list[Array | None]], bool] | None,
+    salt: str,
+    attributes: dict[str, Any],
+) -> Iterator[list[Array | None]]:
+    version, chosen = _choices(operator, opset)
+    given = {**_defaults(operator, version), **attributes}
+    for number in numbers_from():
+        for draw in range(MAX_DRAWS):
+            own = f"{salt}/{number}/{draw}"
+            try:
+                node = draw_node(operator, own, chosen[text_bits(own) % len(chosen)], given=given)
+            except InvalidNodeError:
+                continue
+            inputs = [node.operands[name] if name else None for name in node.proto.input]
+            kinds = {type_name(array.dtype) for array in node.operands.values() if is_floating(array.dtype)}
+            first = next((type_name(each.dtype) for each in inputs if each is not None), None)
+            if (not types or (first in types and kinds <= set(types))) and (where is None or where(inputs)):
+                yield inputs
+                break
+        else:
+            raise UsageError("no-hard-inputs", operator=operator, count=MAX_DRAWS)
+
+
+def _defaults(operator: str, version: int) -> dict[str, Any]:
+    """Return the defaults of the attributes of an operator, on which the shapes of its inputs can depend."""
+    declaration = declarations_of(operator)[0]
+    if not has_schemas(declaration.domain):
+        return {}
+    schema = onnx.defs.get_schema(operator.removeprefix(f"{declaration.domain}."), version, declaration.domain)
+    return attribute_values(each.default_value for each in schema.attributes.values() if each.default_value.name)
+
+
+def _choices(operator: str, opset: int | None) -> tuple[int, list[dict[str, int]]]:
+    """Return a version of an operator, and the choices of each declaration that has this version.
+
+    Raises:
+        UsageError: the operator has no declaration, or none of the version.
+    """
+    every = [each.opsets_of(operator)[::-1] for each in declarations_of(operator)]
+    known = {version for versions in every for version in versions if opset is None or version <= opset}
+    if not known:
+        raise UsageError("no-hard-inputs", operator=operator, count=0)
+    newest = max(known)
+    places = [place for place, versions in enumerate(every) if newest in versions]
+    return newest, [{"declaration": place, "opset": every[place].index(newest)} for place in places]
+
+
+def nodes(operator: str) -> SearchStrategy[HardCall]:
+    """Return a Hypothesis strategy of calls of an operator, with hard inputs and attributes.
+
+    A failing call does not become smaller by itself: `onnx-conformance search` has a shrinker.
+
+    Args:
+        operator: the operator, with its domain unless that is the main domain.
+
+    Raises:
+        ConformanceError: Hypothesis is not installed, or the operator has no declaration.
+    """
+    try:
+        from hypothesis import strategies
+    except ModuleNotFoundError:
+        raise UsageError("hypothesis-missing") from None
+    declarations_of(operator)
+    return strategies.integers(0, 2**32 - 1).map(lambda number: draw_call(operator, str(number)))
+
+
+def draw_call(operator: str, seed: str) -> HardCall:
+    """Return the call of a seed; equal seeds give equal calls.
+
+    Raises:
+        ConformanceError: the operator has no declaration.
+    """
+    node, _ = draw_valid_node(operator, seed)
+    proto = node.proto
+    inputs = [node.operands[name] if name else None for name in proto.input]
+    version = next(entry.version for entry in node.model.opset_import if entry.domain == proto.domain)
+    return HardCall(operator, inputs, attribute_values(proto.attribute), version, len(proto.output))

@@ -1,0 +1,293 @@
+"""The referee for kernels: `judge_kernel` calls a function on fresh hard inputs, and judges each of its outputs.
+
+A kernel is a function that computes one operator, such as one that a program has written. The referee draws small
+shapes that the author has not seen, and calls the kernel twice on each shape with other elements. It judges every
+output by exact bounds, and checks the memory of inputs and outputs.
+
+A kernel that is given by the name of its function runs in a process of its own, with a time limit. There it has no
+expected values, and a crash is a fault of one call. A function object runs in this process: it can end or stop the
+process, and nothing keeps it from importing this package. In both cases, the checks of memory run in the process of the
+kernel, which can change them.
+"""
+
+from __future__ import annotations
+
+import html
+import secrets
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from conformance.base.errors import ConformanceError
+from conformance.base.serialization.printable_text import first_line
+from conformance.base.verdicts import Level, Verdict
+from conformance.exact.judgement.array_judgement import Judgement, judge
+from conformance.exact.judgement.given_arrays import given_array
+from conformance.exact.judgement.hard_inputs import hard_inputs
+from conformance.exact.judgement.operator_call import call_of_operator
+from conformance.subjects.adapters.kernel import CheckedKernel, KernelFault
+from conformance.subjects.adapters.server import Unsupported
+from conformance.subjects.calling.failures import CaseEnded, call_running_subject
+from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
+from conformance.subjects.isolation.limits import Limits
+from conformance.subjects.isolation.start_subjects import started_subjects
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import TypeAlias
+
+    from conformance.exact.judgement.operator_call import Values
+    from conformance.exact.models.arrays import Array
+
+    Inputs: TypeAlias = "list[Array | None]"
+
+KERNEL_ADAPTER = "conformance.subjects.adapters.kernel:KernelBackend"
+
+MAX_FAULTS = 10
+"""Number of faulty calls after which the kernel is not called any more."""
+
+MAX_SHOWN_FAULTS = 3
+"""Number of faulty calls in the text of a judgement."""
+
+
+@dataclass(frozen=True)
+class KernelFaultRecord:
+    """A faulty call of a kernel.
+
+    Attributes:
+        call: the number of the call.
+        problem: what is wrong.
+        shapes: the types and shapes of the inputs, as text.
+        inputs: the inputs.
+        judgement: the judgement of the outputs; None if the call returned none.
+    """
+
+    call: int
+    problem: str
+    shapes: str
+    inputs: Inputs
+    judgement: Judgement | None = None
+
+    def __str__(self) -> str:
+        return f"call {self.call} on {self.shapes}: {self.problem}"
+
+
+@dataclass(frozen=True)
+class KernelJudgement:
+    """The judgement of a kernel. It is true if no call is faulty, and at least one element was judged.
+
+    Attributes:
+        operator: the operator.
+        salt: the text from which the inputs were drawn; `judge_kernel` with this text calls the kernel on equal inputs.
+        calls: the number of calls.
+        judged_calls: the number of calls in which at least one element was judged.
+        unsupported: the number of calls that the kernel refused by NotImplementedError.
+        elements: the number of judged elements.
+        faults: the faulty calls, at most `MAX_FAULTS`; the kernel is not called after the last one.
+    """
+
+    operator: str
+    salt: str
+    calls: int
+    judged_calls: int
+    unsupported: int
+    elements: int
+    faults: tuple[KernelFaultRecord, ...] = ()
+
+    def __bool__(self) -> bool:
+        return not self.faults and self.judged_calls > 0
+
+    @property
+    def summary(self) -> str:
+        """The outcome and the numbers of calls, in one line."""
+        found = "is wrong" if self.faults else "is admissible" if self.judged_calls else "is not judged"
+        text = f"the kernel of {self.operator} {found}: {len(self.faults)} of {self.calls} calls are faulty, "
+        text += f"{self.judged_calls} judged with {self.elements:,} elements"
+        refused = f", {self.unsupported} refused" if self.unsupported else ""
+        return f"{text}{refused} (salt={self.salt!r})"
+
+    def __str__(self) -> str:
+        return "\n".join([self.summary, *(f"  {fault}" for fault in self.faults[:MAX_SHOWN_FAULTS])])
+
+    def _repr_html_(self) -> str:
+        """Return the judgement for a notebook; all texts are escaped."""
+        rows = "".join(f"<li>{html.escape(str(fault))}</li>" for fault in self.faults[:MAX_SHOWN_FAULTS])
+        return f"<p>{html.escape(self.summary)}</p><ul>{rows}</ul>"
+
+
+def judge_kernel(
+    function: Callable[..., Any] | str,
+    operator: str,
+    /,
+    *,
+    count: int = 20,
+    opset: int | None = None,
+    types: Sequence[str] = ("float",),
+    like: Values | None = None,
+    where: Callable[[Inputs], bool] | None = None,
+    convert: Callable[[Array], Any] | None = None,
+    level: str = Level.MUST,
+    output_count: int | None = None,
+    may_return_views: bool = False,
+    salt: str | None = None,
+    timeout: float = 60.0,
+    **attributes: Any,
+) -> KernelJudgement:
+    """Judge a function that computes an operator, on fresh hard inputs for each call.
+
+    Args:
+        function: the kernel: it takes the inputs in the order of the operator's page, and returns an array or a tuple
+            of arrays. As the text `"package.module:function"`, it runs in a process of its own.
+        operator: the operator.
+        count: the number of drawn shapes; the kernel is called twice on each, with other elements.
+        opset: the version of the operator's domain.
+        types: the names of the element types of the kernel's first input and of all its floating-point numbers.
+        like: inputs as the kernel receives them in use. It is called `count` times more on these types and shapes.
+        where: returns whether the kernel accepts inputs, such as `lambda inputs: inputs[0].ndim == 2`.
+        convert: makes the kernel's arrays of NumPy's, such as `torch.from_numpy`; only for a function object.
+        level: `must` or `should`.
+        output_count: the number of outputs; None for those that every node of the operator has.
+        may_return_views: whether an output may share memory with an input.
+        salt: a text that chooses the inputs; None for fresh ones in each judgement.
+        timeout: seconds for a call in a process of its own.
+        attributes: the attributes of the operator, which the kernel must have built in.
+
+    Raises:
+        ConformanceError: the operator has no declaration, no inputs fit, or the module of the function cannot be used.
+    """
+    own = secrets.token_hex(8) if salt is None else salt
+    referee = _Referee(operator, level, opset, output_count, attributes)
+    calls = _inputs_of_calls(operator, count, like, own, opset=opset, types=types, where=where, **attributes)
+    with _caller(function, referee, timeout, convert, may_return_views=may_return_views) as call:
+        for inputs in calls:
+            referee.judge_call(call, inputs)
+            if len(referee.faults) == MAX_FAULTS:
+                break
+    return KernelJudgement(
+        operator, own, referee.calls, referee.judged, referee.unsupported, referee.elements, tuple(referee.faults)
+    )
+
+
+def _inputs_of_calls(operator: str, count: int, like: Values | None, salt: str, **options: Any) -> Iterator[Inputs]:
+    """Yield the inputs of each call: drawn shapes, each with two sets of elements, then the given shapes."""
+    where = options.pop("where")
+    for number, drawn in enumerate(hard_inputs(operator, count=count, salt=salt, where=where, **options)):
+        yield drawn
+        given = {key: each for key, each in options.items() if key != "types"}
+        again = hard_inputs(operator, count=1, like=drawn, salt=f"{salt}/{number}", **given)
+        yield from (each for each in again if where is None or where(each))
+    if like is not None:
+        given = {key: each for key, each in options.items() if key != "types"}
+        yield from islice(hard_inputs(operator, count=count, like=like, salt=salt, **given), count)
+
+
+@contextmanager
+def _caller(
+    function: Callable[..., Any] | str,
+    referee: _Referee,
+    timeout: float,
+    convert: Callable[[Array], Any] | None,
+    *,
+    may_return_views: bool,
+) -> Iterator[Callable[[Inputs], list[Any]]]:
+    """Yield a function that calls the kernel, in this process or in one of its own."""
+    if not isinstance(function, str):
+        yield CheckedKernel(_converted(function, convert), may_return_views=may_return_views).call
+        return
+    views = "yes" if may_return_views else "no"
+    named = SubjectName.parse(f"{KERNEL_ADAPTER}[function={function},views={views}]", SubjectKind.BACKEND)
+    with started_subjects([named], Limits(timeout)) as (subject,):
+
+        def call(inputs: Inputs) -> list[Any]:
+            made = referee.call_of(inputs)
+            arrays = list(made.values.values())
+            prepared = call_running_subject(function, "load", lambda: subject.target.prepare(made.model, "CPU"))
+            return list(call_running_subject(function, "run", lambda: prepared.run(arrays)))
+
+        yield call
+
+
+def _converted(function: Callable[..., Any], convert: Callable[[Array], Any] | None) -> Callable[..., Any]:
+    """Return a kernel of another library as one of arrays of NumPy; the inputs are compared after the call."""
+    if convert is None:
+        return function
+
+    def call(*inputs: Array | None) -> Any:
+        own = [None if each is None else convert(each) for each in inputs]
+        result = function(*own)
+        for given, each in zip(inputs, own, strict=True):
+            if given is not None:
+                given[...] = given_array(each, "an input")  # shows what the kernel did to its copy on a device
+        outputs = result if isinstance(result, (list, tuple)) else [result]
+        return [given_array(each, "an output") for each in outputs]
+
+    return call
+
+
+@dataclass
+class _Referee:
+    """The calls of one kernel, and what was found."""
+
+    operator: str
+    level: str
+    opset: int | None
+    output_count: int | None
+    attributes: dict[str, Any]
+
+    def __post_init__(self) -> None:
+        self.calls = 0
+        self.judged = 0
+        self.unsupported = 0
+        self.elements = 0
+        self.faults: list[KernelFaultRecord] = []
+
+    def call_of(self, inputs: Inputs) -> Any:
+        """Return the model of a call, of which a kernel in another process reads the names of its inputs."""
+        return call_of_operator(self.operator, inputs, self.attributes, opset=self.opset, outputs=self.output_count)
+
+    def judge_call(self, call: Callable[[Inputs], list[Any]], inputs: Inputs) -> None:
+        """Call the kernel, and judge its outputs."""
+        self.calls += 1
+        try:
+            outputs = call(inputs)
+        except (Unsupported, NotImplementedError):
+            self.unsupported += 1
+        except CaseEnded as ended:
+            if ended.verdict is Verdict.UNSUPPORTED:
+                self.unsupported += 1
+            else:
+                self.add_fault(f"{ended.verdict}: {ended.message}", inputs)
+        except KernelFault as fault:
+            self.add_fault(str(fault), inputs)
+        except Exception as error:  # noqa: BLE001 - a kernel can raise anything
+            self.add_fault(f"raises {type(error).__name__}: {first_line(error)}", inputs)
+        else:
+            self.judge_outputs(inputs, outputs)
+
+    def judge_outputs(self, inputs: Inputs, outputs: list[Any]) -> None:
+        """Judge the outputs of a call."""
+        expected = len(self.call_of(inputs).output_names)
+        if len(outputs) != expected:
+            self.add_fault(f"returns {len(outputs)} outputs instead of {expected}", inputs)
+            return
+        if others := [each for each in outputs if not isinstance(each, (np.ndarray, np.generic))]:
+            self.add_fault(f"returns a {type(others[0]).__name__} instead of an array", inputs)
+            return
+        try:
+            judgement = judge(self.operator, inputs, outputs, opset=self.opset, level=self.level, **self.attributes)
+        except ConformanceError as error:
+            self.add_fault(error.problem, inputs)
+            return
+        self.elements += judgement.judged
+        self.judged += bool(judgement.judged)
+        if judgement.is_wrong:
+            worst = "".join(f"; {element}" for element in judgement.wrong_elements[:1])
+            self.add_fault(f"{judgement.summary}{worst}", inputs, judgement)
+
+    def add_fault(self, problem: str, inputs: Inputs, judgement: Judgement | None = None) -> None:
+        """Record a faulty call."""
+        shapes = ", ".join("nothing" if each is None else f"{each.dtype}{list(each.shape)}" for each in inputs)
+        self.faults.append(KernelFaultRecord(self.calls, problem, shapes, inputs, judgement))

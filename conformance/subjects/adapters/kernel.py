@@ -1,0 +1,122 @@
+"""A Python function as a backend: it computes one operator on arrays of NumPy, in a process of its own."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .server import Adapter, Unsupported
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from .server import Array
+
+
+class KernelFault(Exception):
+    """A kernel changed its inputs or an earlier output, or returned memory that is not its own."""
+
+
+class CheckedKernel:
+    """A function whose calls are checked: it must keep its inputs and its earlier outputs, and return new arrays.
+
+    Args:
+        function: the function; it takes arrays, and returns an array, or a list or tuple of arrays.
+        may_return_views: whether an output may share memory with an input, as a view of NumPy does.
+    """
+
+    def __init__(self, function: Callable[..., Any], *, may_return_views: bool = False) -> None:
+        self._function = function
+        self._may_return_views = may_return_views
+        self._last: list[tuple[Array, bytes]] = []
+
+    def call(self, inputs: Sequence[Array | None]) -> list[Any]:
+        """Call the function on copies of arrays, and return its outputs.
+
+        Raises:
+            KernelFault: the function changed an input or the outputs of the call before, or returned a view.
+            Unsupported: it raises NotImplementedError.
+        """
+        given = [None if each is None else each.copy() for each in inputs]
+        try:
+            result = self._function(*given)
+        except NotImplementedError as error:
+            raise Unsupported(str(error) or "the kernel raises NotImplementedError") from None
+        outputs = list(result) if isinstance(result, (list, tuple)) else [result]
+        for place, (own, each) in enumerate(zip(given, inputs, strict=True)):
+            if own is not None and each is not None and _content(own) != _content(each):
+                raise KernelFault(f"input {place} is overwritten")
+        arrays = [each for each in outputs if isinstance(each, np.ndarray)]
+        for place, array in enumerate(arrays):
+            if not self._may_return_views and any(np.may_share_memory(array, own) for own in given if own is not None):
+                raise KernelFault(f"output {place} is a view of an input")
+            if any(np.may_share_memory(array, last) for last, _ in self._last):
+                raise KernelFault(f"output {place} has the memory of an output of the call before")
+        if any(_content(last) != content for last, content in self._last):
+            raise KernelFault("an output of the call before is overwritten")
+        self._last = [(array, _content(array)) for array in arrays]
+        return [each.copy() if isinstance(each, np.ndarray) else each for each in outputs]
+
+
+def _content(array: Array) -> bytes:
+    return f"{array.dtype} {array.shape}".encode() + array.tobytes()
+
+
+class PreparedKernel:
+    """A checked kernel that receives inputs by name; a model declares only the inputs that are given."""
+
+    def __init__(self, kernel: CheckedKernel, names: Sequence[str]) -> None:
+        self._kernel = kernel
+        self._names = names
+
+    def run(self, feeds: Mapping[str, Array]) -> list[Any]:
+        """Call the function, and return its outputs."""
+        return self._kernel.call([feeds[name] if name else None for name in self._names])
+
+
+def _import_function(text: str) -> Callable[..., Any]:
+    """Return the function `module:name`.
+
+    Raises:
+        ValueError: there is no such module or function.
+    """
+    module, _, name = text.partition(":")
+    hint = "Write package.module:function, with a module that can be imported from the current directory."
+    try:
+        function = getattr(import_module(module), name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ValueError(f"The kernel {text} cannot be imported: {error}.", hint) from None
+    if not callable(function):
+        raise ValueError(f"The kernel {text} is no function.", hint)  # noqa: TRY004 - the interface of adapters
+    checked: Callable[..., Any] = function
+    return checked
+
+
+class KernelBackend(Adapter):
+    """Backend whose model of one node is computed by the function that the option `function` names."""
+
+    _kernels: dict[tuple[str, str], CheckedKernel] = {}  # noqa: RUF012
+
+    @classmethod
+    def check_options(cls, *, function: str = "", **_: Any) -> None:
+        """Import the function.
+
+        Raises:
+            ValueError: there is no such module or function.
+        """
+        _import_function(function)
+
+    @classmethod
+    def prepare(
+        cls, model: bytes, device: str = "CPU", *, function: str = "", views: str = "no", **_: Any
+    ) -> PreparedKernel:
+        """Import the function, and return it for the inputs of the model's node."""
+        import onnx
+
+        key = (function, views)
+        if key not in cls._kernels:
+            cls._kernels[key] = CheckedKernel(_import_function(function), may_return_views=views == "yes")
+        node = onnx.load_model_from_string(model).graph.node[0]
+        return PreparedKernel(cls._kernels[key], list(node.input))

@@ -1,0 +1,61 @@
+"""Hard inputs of operators: they are reproducible, fit the arguments, and have hard elements."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from conformance import ConformanceError, evaluate, hard_inputs, judge, nodes
+
+
+def test_inputs_of_one_salt_are_equal_and_of_others_differ():
+    first, same, other = (list(hard_inputs("MatMul", count=4, salt=salt)) for salt in ("a", "a", "b"))
+    assert [[each.tobytes() for each in inputs] for inputs in first] == [
+        [each.tobytes() for each in inputs] for inputs in same
+    ]
+    assert [[each.tobytes() for each in inputs] for inputs in first] != [
+        [each.tobytes() for each in inputs] for inputs in other
+    ]
+
+
+def test_inputs_have_the_types_and_fulfil_the_condition():
+    for inputs in hard_inputs("Add", count=2, types=("float16",), where=lambda inputs: inputs[0].ndim == 2):
+        assert {each.dtype for each in inputs} == {np.dtype(np.float16)}
+        assert inputs[0].ndim == 2
+
+
+def test_shapes_follow_from_attributes_and_their_defaults():
+    ranks = {inputs[0].ndim for inputs in hard_inputs("LayerNormalization", count=12, types=("float",))}
+    assert max(ranks) > 1
+    for inputs in hard_inputs("Concat", count=4, axis=-1):
+        assert judge("Concat", inputs, [np.concatenate(inputs, axis=-1)], axis=-1)
+
+
+def test_inputs_like_others_have_their_shapes_and_hard_elements():
+    x = np.ones((30, 20), np.float32)
+    found = list(hard_inputs("Softmax", count=8, like=[x], axis=-1))
+    assert {(inputs[0].shape, inputs[0].dtype) for inputs in found} == {(x.shape, x.dtype)}
+    assert any(np.isnan(inputs[0]).any() for inputs in found)
+    assert any(np.isinf(inputs[0]).any() for inputs in found)
+
+
+@pytest.mark.parametrize(
+    ("operator", "options", "code"),
+    [
+        ("NoSuch", {}, "usage.operator-not-declared"),
+        ("Relu", {"where": lambda _: False}, "usage.no-hard-inputs"),
+        ("Gelu", {"opset": 13}, "usage.no-hard-inputs"),
+    ],
+)
+def test_inputs_that_cannot_be_drawn_raise_an_error(operator, options, code):
+    with pytest.raises(ConformanceError) as error:
+        list(hard_inputs(operator, **options))
+    assert error.value.code == code
+
+
+@settings(max_examples=10, deadline=None)
+@given(nodes("Gemm"))
+def test_strategy_draws_calls_that_can_be_evaluated(call):
+    outputs = evaluate("Gemm", call.inputs, opset=call.opset, output_count=call.output_count, **call.attributes)
+    assert len(outputs) == call.output_count

@@ -1,0 +1,103 @@
+"""The referee for kernels: right kernels are accepted, and cheats are detected, in this process and in another one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from script_modules import script_module
+
+from conformance import ConformanceError, judge_kernel
+
+pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
+
+measurement = script_module("kernel_cheats")
+
+KERNELS = {name: measurement.KERNELS[name] for name in ("Relu", "MatMul")}
+
+
+def judged(kernel, operator, **options):
+    return judge_kernel(kernel, operator, **{"count": 3, "salt": "test", "where": measurement.accepts, **options})
+
+
+@pytest.mark.parametrize("operator", KERNELS)
+def test_right_kernel_is_accepted(operator):
+    for kernel in KERNELS[operator]:
+        judgement = judged(kernel, operator)
+        assert judgement, judgement
+        assert judgement.elements > 0
+
+
+@pytest.mark.parametrize(
+    ("operator", "name", "cheat"),
+    [(operator, *cheat) for operator in KERNELS for cheat in measurement.cheats(KERNELS[operator][0])],
+)
+def test_cheat_is_detected(operator, name, cheat):
+    judgement = judged(cheat, operator)
+    assert judgement.faults, name
+    assert not judgement
+    assert len(judgement.faults) <= 10
+
+
+def overwrites(x):
+    np.maximum(x, 0, out=x)
+    return x.copy()
+
+
+BUFFERS: dict[tuple[int, ...], np.ndarray] = {}
+
+
+def returns_one_buffer(x):
+    buffer = BUFFERS.setdefault(x.shape, np.empty_like(x))
+    return np.maximum(x, 0, out=buffer)
+
+
+@pytest.mark.parametrize("kernel", [overwrites, returns_one_buffer, lambda x: None, lambda x: (x, x)])
+def test_kernel_that_returns_wrong_memory_or_wrong_objects_is_faulty(kernel):
+    assert judged(kernel, "Relu").faults
+
+
+def test_view_is_accepted_where_the_caller_admits_it():
+    assert judged(lambda x: x, "Identity").faults
+    assert judged(lambda x: x, "Identity", may_return_views=True)
+
+
+def test_kernel_that_supports_nothing_is_not_judged():
+    def refuses(x):
+        raise NotImplementedError
+
+    judgement = judged(refuses, "Relu")
+    assert not judgement
+    assert (judgement.faults, judgement.unsupported) == ((), judgement.calls)
+
+
+def test_given_shapes_are_judged_too():
+    shapes = set()
+
+    def kernel(x):
+        shapes.add(x.shape)
+        return np.maximum(x, 0)
+
+    assert judged(kernel, "Relu", like=[np.ones((40, 50), np.float32)])
+    assert (40, 50) in shapes
+
+
+def test_salt_repeats_the_calls_and_no_salt_draws_others():
+    first = judge_kernel(np.negative, "Abs", count=2)
+    same = judge_kernel(np.negative, "Abs", count=2, salt=first.salt)
+    assert [fault.shapes for fault in first.faults] == [fault.shapes for fault in same.faults]
+    assert judge_kernel(np.negative, "Abs", count=2).salt != first.salt
+
+
+def test_kernel_of_a_module_runs_in_a_process_of_its_own(tmp_path, monkeypatch):
+    (tmp_path / "acme_kernels.py").write_text(
+        "import os\nimport numpy as np\ndef relu(x): return np.maximum(x, 0)\ndef ends(x): os._exit(0)\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    assert judged("acme_kernels:relu", "Relu", count=1)
+    assert judged("acme_kernels:ends", "Relu", count=1).faults
+
+
+def test_module_that_does_not_exist_raises_an_error(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ConformanceError):
+        judged("no_such_module:kernel", "Relu", count=1)
