@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from conformance.run.corpus_run.settings import Settings
     from conformance.run.expectations.criterion import PassCriterion
     from conformance.run.results.failure_groups import FailureGroup
-    from conformance.run.results.node_shares import NodeShare
+    from conformance.run.results.outcome_counts import NodeShare
     from conformance.run.results.records import Footer, Header, Judged
 
 DASK_CHUNK_WORKERS = 16

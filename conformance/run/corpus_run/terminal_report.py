@@ -79,23 +79,25 @@ class TerminalObserver(RunObserver):
     """Prints the progress of a run, and stores which cases failed for `--last-failed` at the end of the execution."""
 
     def __init__(self) -> None:
-        self._has_failed: dict[str, bool] = {}
+        self._has_failed: dict[tuple[str, str], bool] = {}
         self._stack = ExitStack()
-        self._advance: Callable[[str], None] = lambda _: None
+        self._advance: Callable[[str], None] | None = None
 
     def execution_begun(self, pending: int) -> None:
         """Show a progress bar, if standard error is a terminal."""
-        self._advance = self._stack.enter_context(progress_counter("running", pending))
+        if sys.stderr.isatty():
+            self._advance = self._stack.enter_context(progress_counter("running", pending))
 
     def result_recorded(self, judged: Judged, *, is_expected: bool) -> None:
         """Advance the progress bar."""
-        self._has_failed[item_id(judged.subject, judged.case)] = not is_expected
-        self._advance(judged.case)
+        self._has_failed[judged.subject, judged.case] = not is_expected
+        if self._advance is not None:
+            self._advance(judged.case)
 
     def execution_ended(self) -> None:
         """Remove the progress bar."""
         self._stack.close()
-        update_last_failed(self._has_failed)
+        update_last_failed({item_id(*item): has_failed for item, has_failed in self._has_failed.items()})
         self._has_failed = {}
 
     def run_interrupted(self, recorded: int, expected: int) -> None:

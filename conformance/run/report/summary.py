@@ -18,8 +18,7 @@ from conformance.base.verdicts import Level
 from conformance.run.report.ci_status import CiResult
 from conformance.run.results.evidence import short_evidence
 from conformance.run.results.failure_groups import failing_cases, group_failures, not_examined, violated_clause
-from conformance.run.results.node_shares import NodeShare, node_shares
-from conformance.run.results.outcome_counts import OutcomeCounts, known_failures_by_level
+from conformance.run.results.outcome_counts import NodeShare, OutcomeCounts, known_failures_by_level, node_shares
 from conformance.run.results.records import (
     LEVEL_KEYS,
     BaselineRecord,

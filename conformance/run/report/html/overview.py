@@ -12,8 +12,7 @@ from conformance.run.report.html.groups import Group, GroupKind, case_link, link
 from conformance.run.report.html.subjects import Mark, expectation_mark, run_name
 from conformance.run.report.summary import format_date
 from conformance.run.results.failure_groups import failing_cases, format_group_counts, not_examined_sentences
-from conformance.run.results.node_shares import node_shares
-from conformance.run.results.outcome_counts import WEAKER_OPTION, OutcomeCounts
+from conformance.run.results.outcome_counts import WEAKER_OPTION, OutcomeCounts, node_shares
 from conformance.run.results.results_file import fail_level, is_partial
 
 if TYPE_CHECKING:
