@@ -86,7 +86,7 @@ def audit(
     if output is not None:
         check_empty(output)
     team = create_workers(workers, dask, print_notice)
-    audited = LoadedModel.read(model)
+    audited = LoadedModel.read(model, loads_all=no_isolation)
     names = required_input_names(audited.original.graph)
     data_sets = choose_inputs(audited.original, inputs, shape or (), seed)
     texts = [input_text(names, data_set) for data_set in data_sets]

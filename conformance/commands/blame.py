@@ -81,7 +81,7 @@ def blame(
         has_fault = blame_case(str(model), rewriter or second, searched, data, json, output)
         raise typer.Exit(ExitStatus.FAILS if has_fault else ExitStatus.PASSES)
     known = None if resume is None else _read_document(resume)
-    audited = LoadedModel.read(model)
+    audited = LoadedModel.read(model, loads_all=True)
     data_sets = choose_inputs(audited.original, inputs, shape or (), seed)
     if data_sets[0].chosen:
         print_line(chosen_text(data_sets[0].chosen), err=takes_output)

@@ -116,7 +116,7 @@ def _count_on_subjects(
     from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
     from conformance.subjects.isolation.start_subjects import started_subjects
 
-    original = LoadedModel.read(model).original
+    original = LoadedModel.read(model, loads_all=True).original
     named = [SubjectName.parse(text, SubjectKind.BACKEND) for text in backends]
     with started_subjects(named, Limits(timeout), no_isolation=in_process) as subjects:
         return [count_hazards(original, subject, data_sets) for subject in subjects]

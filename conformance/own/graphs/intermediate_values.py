@@ -149,7 +149,7 @@ def run_each(backend: Any, model: onnx.ModelProto, runs: Sequence[Sequence[Array
 def set_data_folder(backend: Any, folder: Path | None) -> None:
     """Set the folder of the external data of the models that a subject will load.
 
-    A subject in this process has to find it in the current directory.
+    A subject in this process needs a model without external data; see `LoadedModel.read`.
     """
     if isinstance(backend, BackendProxy):
         backend.data_folder = "" if folder is None else str(folder)

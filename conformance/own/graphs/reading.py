@@ -67,8 +67,13 @@ class LoadedModel:
     data_folder: Path | None = None
 
     @classmethod
-    def read(cls, path: Path) -> LoadedModel:
+    def read(cls, path: Path, *, loads_all: bool = False) -> LoadedModel:
         """Read a model and the tensors that it has in other files of its folder.
+
+        Args:
+            path: the file of the model.
+            loads_all: whether all external data is loaded, because a subject or a graph optimizer will not find the
+                folder: in this process it looks into the current folder, where another file may have the same name.
 
         Raises:
             ModelError: the model cannot be read, is invalid or larger than 2 GiB, names a file outside its folder, or
@@ -78,7 +83,9 @@ class LoadedModel:
             if path.stat().st_size > MAX_MODEL_BYTES:
                 raise ModelError("too-large.file", path=path)
         content, model = read_model(path)
-        data_folder = _load_external_data(model, path)
+        data_folder = _load_external_data(model, path, MAX_MODEL_BYTES // 2 if loads_all else MAX_LOADED_BYTES)
+        if loads_all and data_folder is not None:
+            raise ModelError("too-large.to-load", path=path)
         complete(model, str(path))
         violation = model_violation(_without_external_data(model) if data_folder else model)
         if violation is not None:
@@ -90,8 +97,13 @@ class LoadedModel:
         return cls(path, hashlib.sha256(content).hexdigest(), model, prepared, data_folder)
 
 
-def _load_external_data(model: onnx.ModelProto, path: Path) -> Path | None:
+def _load_external_data(model: onnx.ModelProto, path: Path, most: int) -> Path | None:
     """Load the tensors in external data; return the folder if the initializers are too large and stay there.
+
+    Args:
+        model: the model.
+        path: its file.
+        most: the number of bytes up to which the initializers are loaded.
 
     Raises:
         ModelError: a tensor cannot be read, or those that must be loaded are too large.
@@ -100,7 +112,7 @@ def _load_external_data(model: onnx.ModelProto, path: Path) -> Path | None:
     tensors = list(external_tensors(model))
     sizes = {id(tensor): external_bytes(tensor, folder).nbytes for tensor in tensors}
     kept: set[int] = set()
-    if sum(sizes.values()) > MAX_LOADED_BYTES:
+    if sum(sizes.values()) > most:
         kept = {id(tensor) for tensor in model.graph.initializer if not is_packed(tensor)}
     loaded = [tensor for tensor in tensors if id(tensor) not in kept]
     if sum(sizes[id(tensor)] for tensor in loaded) > MAX_MODEL_BYTES // 2:
