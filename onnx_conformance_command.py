@@ -28,7 +28,11 @@ if _is_handled:
 def main() -> None:
     """Import the command line, and run it."""
     os.environ.pop("PYTHONINSPECT", None)  # the processes of subjects and workers would not end either
-    from conformance.commands.cli import main as run
+    try:
+        from conformance.commands.cli import main as run
+    except Exception:
+        _report_wrong_dependency()
+        raise
 
     if _is_handled:
         signal(SIGINT, default_int_handler)
@@ -43,6 +47,16 @@ def main() -> None:
     finally:
         if _is_handled:
             signal(SIGINT, _end)
+
+
+def _report_wrong_dependency() -> None:
+    """If a package has a version that the suite cannot use, end the process with an error that names it."""
+    from conformance.base.errors import ExitStatus
+    from conformance.base.plugins import wrong_dependency
+
+    if (wrong := wrong_dependency()) is not None:
+        sys.stderr.write(f"error: {wrong.problem}\n       {wrong.hint}\n")
+        sys.exit(ExitStatus.USAGE)
 
 
 def _end_without_inspection(ending: SystemExit) -> None:

@@ -109,6 +109,13 @@ def pytest_configure(config: pytest.Config) -> None:
             f"The package {conformance.__file__} hides onnx-conformance, which has the same import name: pytest"
             " puts the folder of the project on the import path. Run the cases with `onnx-conformance run` instead."
         )
-    from conformance.run.corpus_run.plugin import create_plugin
+    try:
+        from conformance.run.corpus_run.plugin import create_plugin
+    except (ImportError, AttributeError) as error:
+        from conformance.base.plugins import wrong_dependency
+
+        if (wrong := wrong_dependency()) is not None:
+            raise pytest.UsageError(f"{wrong.problem} {wrong.hint}") from error
+        raise
 
     config.pluginmanager.register(create_plugin(config, options), "onnx_conformance_cases")

@@ -130,6 +130,12 @@ class UnknownName(UsageError):
     area = "name"
 
 
+class DependencyError(ConformanceError):
+    """A package that the suite needs is missing, or has a version that the suite cannot use."""
+
+    area = "dependency"
+
+
 class CorpusError(ConformanceError):
     """The corpus is missing, incomplete or altered; no subject may be judged by it."""
 

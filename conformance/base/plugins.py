@@ -1,11 +1,15 @@
-"""Plugins: adapters and generators that installed packages register as entry points."""
+"""Installed packages: those that the suite requires, and the adapters and generators that packages register."""
 
 from __future__ import annotations
 
+import re
+import sys
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points, metadata, version
+from importlib.metadata import EntryPoint, PackageNotFoundError, entry_points, metadata, requires, version
 from types import MappingProxyType
 from typing import TYPE_CHECKING
+
+from conformance.base.errors import DependencyError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -13,6 +17,9 @@ if TYPE_CHECKING:
 DISTRIBUTION = "onnx-conformance"
 
 _OWN_CODE = "conformance."
+
+_REQUIREMENT = re.compile(r"([\w.-]+)\s*(?:\[[^\]]*\])?\s*\(?([^;)]*)\)?\s*(;.*)?")
+_BOUND = re.compile(r"\s*(>=|<)\s*([\d.]+)")
 
 
 def suite_version() -> str:
@@ -39,3 +46,62 @@ def extra_for_adapter(group: str, name: str) -> str | None:
 def _is_own(point: EntryPoint) -> bool:
     """Return whether an entry point names code of this suite; reading its distribution's name takes far longer."""
     return point.value.startswith(_OWN_CODE)
+
+
+def check_dependencies() -> None:
+    """Check that every package which the suite needs is installed in a version that its requirements admit.
+
+    This is done after an exception and before a run, because another version fails with an error that does not name it.
+    The check uses the standard library alone, because every other package may be the wrong one.
+
+    Raises:
+        DependencyError: a package is missing, too old or too new.
+    """
+    for name, bounds in _requirements():
+        needed = ",".join(f"{operator}{bound}" for operator, bound in bounds)
+        try:
+            installed = version(name)
+        except PackageNotFoundError:
+            raise DependencyError("missing", name=name, needed=needed, python=sys.executable) from None
+        for operator, bound in bounds:
+            is_older = _release(installed) < _release(bound)
+            values = (name, installed, bound, needed)
+            if is_older and operator == ">=":
+                raise _too_old(*values)
+            if not is_older and operator == "<":
+                raise _too_new(*values)
+
+
+def _too_old(name: str, version: str, bound: str, needed: str) -> DependencyError:
+    return DependencyError("too-old", name=name, version=version, bound=bound, needed=needed, python=sys.executable)
+
+
+def _too_new(name: str, version: str, bound: str, needed: str) -> DependencyError:
+    return DependencyError("too-new", name=name, version=version, bound=bound, needed=needed, python=sys.executable)
+
+
+def wrong_dependency() -> DependencyError | None:
+    """Return the error of `check_dependencies`, or None; for an exception whose cause may be a wrong version."""
+    try:
+        check_dependencies()
+    except DependencyError as error:
+        return error
+    return None
+
+
+def _requirements() -> list[tuple[str, list[tuple[str, str]]]]:
+    """Return each required package with its bounds, the lower bound first, without the packages of extras."""
+    try:
+        texts = requires(DISTRIBUTION) or []
+    except PackageNotFoundError:  # the suite is imported from a folder
+        return []
+    matches = [match for text in texts if (match := _REQUIREMENT.fullmatch(text)) and not match[3]]
+    return [(match[1], sorted(_BOUND.findall(match[2]), reverse=True)) for match in matches]
+
+
+def _release(text: str) -> tuple[int, ...]:
+    """Return the numbers of a version without zeros at the end; a release candidate has those of its release."""
+    numbers = [int(number) for number in re.match(r"[\d.]*", text)[0].split(".") if number]  # type: ignore[index]
+    while numbers and not numbers[-1]:
+        numbers.pop()
+    return tuple(numbers)

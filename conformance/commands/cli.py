@@ -156,6 +156,11 @@ def _run_command() -> int:
         _print_error(storage.problem, storage.hint, storage.code, with_code=invocation.is_verbose)
         return ExitStatus.USAGE
     except Exception as error:  # noqa: BLE001 - any other exception is an internal error, printed without a traceback
+        from conformance.base.plugins import wrong_dependency
+
+        if (wrong := wrong_dependency()) is not None:
+            _print_error(wrong.problem, wrong.hint, wrong.code, with_code=invocation.is_verbose)
+            return ExitStatus.USAGE
         problem = f"Internal error of onnx-conformance: {type(error).__name__}: {error}"
         code = getattr(error, "code", "") if isinstance(error, SuiteFault) else SuiteFault.code
         _print_error(problem, _write_traceback(), code, with_code=invocation.is_verbose)

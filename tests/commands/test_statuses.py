@@ -7,14 +7,16 @@ import signal
 import sys
 import time
 import tomllib
-from importlib import import_module
+from importlib import import_module, metadata
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from repository import ROOT
 
+from conformance.base import plugins
 from conformance.base.errors import ExitStatus
+from conformance.base.plugins import check_dependencies, wrong_dependency
 from conformance.commands.cli import _interruptions
 
 TABLE = [(int(status), status.meaning) for status in ExitStatus]
@@ -133,3 +135,58 @@ def test_metadata_names_supported_systems():
     systems = {name.partition(" :: ")[2] for name in classifiers if name.startswith("Operating System")}
     assert systems == {"POSIX", "MacOS"}
     assert "WSL" in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def install(monkeypatch):
+    """Return a function that gives a package another version, or none."""
+
+    def pretend(name, version):
+        def found(asked):
+            if asked == name and version is None:
+                raise metadata.PackageNotFoundError(asked)
+            return version if asked == name else metadata.version(asked)
+
+        monkeypatch.setattr(plugins, "version", found)
+
+    return pretend
+
+
+def test_installed_packages_are_accepted():
+    check_dependencies()
+
+
+@pytest.mark.parametrize("version", ["1.21", "1.21.0", "1.21.0rc1", "1.100", "2.0.dev3"])
+def test_admitted_version_is_accepted(install, version):
+    install("onnx", version)
+    check_dependencies()
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "code"),
+    [
+        ("onnx", "1.17.0", "dependency.too-old"),
+        ("numpy", "1.26.4", "dependency.too-old"),
+        ("typer", "0.29.0", "dependency.too-new"),
+        ("ml-dtypes", None, "dependency.missing"),
+    ],
+)
+def test_wrong_version_is_named(install, name, version, code):
+    install(name, version)
+    error = wrong_dependency()
+    assert error.code == code
+    assert error.problem.startswith(f"{name} {version or ''}")
+    assert f"'{name}>=" in error.hint
+
+
+def test_internal_error_with_a_wrong_version_is_a_usage_error(install, command, monkeypatch):
+    monkeypatch.setattr("conformance.corpus.cases.corpus.bundled_corpus_path", lambda: 1 / 0)
+    install("onnx", "1.17.0")
+    ended = command("verify")
+    assert (ended.status, "onnx 1.17.0" in ended.err) == (2, True)
+
+
+def test_run_with_a_wrong_version_judges_nothing(install, command, small_corpus):
+    install("numpy", "1.26.4")
+    ended = command("run", "-b", "reference", "--data", small_corpus)
+    assert (ended.status, "numpy 1.26.4" in ended.err, ended.out) == (2, True, "")

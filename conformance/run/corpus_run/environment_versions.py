@@ -19,7 +19,7 @@ from subprocess import TimeoutExpired
 from typing import TYPE_CHECKING
 
 from conformance.base.files.atomic_write import open_input
-from conformance.base.plugins import DISTRIBUTION, extra_for_adapter, registered_entry_points
+from conformance.base.plugins import DISTRIBUTION, check_dependencies, extra_for_adapter, registered_entry_points
 from conformance.base.processes.start import run_program
 from conformance.base.serialization.decoding import read_own_toml
 from conformance.run.results.recorded_environment import cpu_name, describe_environment
@@ -36,7 +36,12 @@ _VERSION_TIMEOUT = 10.0
 
 
 def run_environment(subjects: Iterable[Subject]) -> dict[str, str]:
-    """Return the environment of a run for the header of its results: processor, libraries, compilers, variables."""
+    """Return the environment of a run for the header of its results: processor, libraries, compilers, variables.
+
+    Raises:
+        DependencyError: a package has a version that the suite cannot use.
+    """
+    check_dependencies()
     return cpu_name() | describe_environment() | dependency_versions(subject.id for subject in subjects)
 
 
