@@ -133,9 +133,9 @@ class TestProcess:
 
     def test_small_address_space_is_named_before_numpy_is_imported(self, here):
         program = Path(sysconfig.get_path("scripts")) / "onnx-conformance"
-        limited = ["sh", "-c", 'ulimit -v 102400 && exec "$0" verify --verbose', str(program)]
+        limited = ["sh", "-c", 'ulimit -v 102400 && exec "$0" verify', str(program)]
         done = subprocess.run(limited, check=False, cwd=here, capture_output=True, text=True)
-        assert (done.returncode, "usage.address-space-too-small" in done.stderr) == (2, True)
+        assert (done.returncode, "100 MiB" in done.stderr) == (2, True)
 
     def test_bash_completion_completes_backend_name(self, process):
         help = {

@@ -18,6 +18,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections import Counter
 from pathlib import Path
@@ -505,6 +506,67 @@ def recurse(outputs: Any) -> Any:
     return recurse(outputs)
 
 
+def start_endless_threads(outputs: Any) -> Any:
+    """Leave threads that a process joins when it ends, and threads that it does not join."""
+    for is_daemon in (False, True):
+        threading.Thread(target=hang, daemon=is_daemon).start()
+    return outputs
+
+
+def answer_twice_by_a_fork(outputs: Any) -> Any:
+    """Return in two processes, which both have the streams of the protocol."""
+    os.fork()
+    return outputs
+
+
+def overlap(outputs: Any) -> Any:
+    """Return arrays that share the memory of the largest of them."""
+    memory = max(outputs, key=lambda output: output.nbytes).copy()
+    return [np.lib.stride_tricks.as_strided(memory, output.shape, (0,) * output.ndim) for output in outputs]
+
+
+class lying_array(np.ndarray):
+    """Is equal to everything, and has other bytes, shapes and elements than those in its memory."""
+
+    shape = property(lambda _: (1,))
+    size = nbytes = property(lambda _: 4)
+    dtype = property(lambda _: np.dtype(np.float32))
+    __eq__ = __array_ufunc__ = lambda *_, **__: True
+    __hash__ = None
+    tobytes = __bytes__ = lambda *_: bytes(4)
+
+
+def masked(output: Any) -> Any:
+    return np.ma.array(output + 1, mask=True)
+
+
+class list_with_hanging_destructor(list):
+    __del__ = hang
+
+
+def write_gigabytes(outputs: Any) -> Any:
+    """Write 10 GB to standard output."""
+    block = b"progress\n" * 2**16
+    for _ in range(10**10 // len(block)):
+        os.write(1, block)
+    return outputs
+
+
+def open_many_files(outputs: Any) -> Any:
+    """Keep 10,000 files open, or as many as the system allows."""
+    _, largest = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(largest, 10_100), largest))
+    for _ in range(10_000):
+        try:
+            _kept_open.append(os.open(os.devnull, os.O_RDONLY))
+        except OSError:
+            break
+    return outputs
+
+
+_kept_open: list[int] = []
+
+
 class on_momentum(always_right):
     """Calls a harmful function on load or on run of a model with Momentum."""
 
@@ -548,6 +610,15 @@ HARM: dict[str, Callable[[Any], Any]] = {
     "lies_about_shapes": lambda outputs: [output[np.newaxis] for output in outputs],
     "lies_about_types": lambda outputs: [output.astype(np.float64) for output in outputs],
     "recurses_without_end": recurse,
+    "starts_endless_threads": start_endless_threads,
+    "answers_twice_by_a_fork": answer_twice_by_a_fork,
+    "returns_overlapping_arrays": overlap,
+    "returns_lying_arrays": lambda outputs: [(output + 1).view(lying_array) for output in outputs],
+    "returns_masked_arrays": lambda outputs: list(map(masked, outputs)),
+    "returns_much": lambda outputs: [np.zeros(2**28, np.int8) for _ in outputs],
+    "hangs_when_freed": list_with_hanging_destructor,
+    "writes_gigabytes": write_gigabytes,
+    "opens_many_files": open_many_files,
 }
 """The harm that a backend does on load, or on run, with the outputs of the reference."""
 

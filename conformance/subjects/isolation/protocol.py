@@ -147,7 +147,7 @@ def parse_answer(
         check_limits(line, most_values)
     except DocumentLimitError as error:
         raise ProtocolViolation(
-            f"answered `{command}` with a message that is too large ({error}): {quote_line(line)}"
+            f"answered `{command}` with a message that exceeds a limit ({error}): {quote_line(line)}"
         ) from None
     try:
         answer = _DECODER.decode(line.decode("utf-8", "surrogatepass"))

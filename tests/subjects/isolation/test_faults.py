@@ -85,6 +85,15 @@ FAULTS = [
     (fakes.lies_about_shapes, None, FAIL, "compare", "has shape [1, "),
     (fakes.lies_about_types, None, FAIL, "compare", "has type double instead of float"),
     (fakes.recurses_without_end, None, ERROR, "run", "RecursionError: "),
+    (fakes.starts_endless_threads, None, PASS, None, ""),
+    (fakes.answers_twice_by_a_fork, None, PASS, None, ""),
+    (fakes.returns_overlapping_arrays, None, FAIL, "compare", "wrong"),
+    (fakes.returns_lying_arrays, None, FAIL, "compare", "wrong"),
+    (fakes.returns_masked_arrays, None, FAIL, "compare", "wrong"),
+    (fakes.returns_much, None, ERROR, "run", ""),
+    (fakes.hangs_when_freed, SHORT, TIMEOUT, "run", "within 4 s"),
+    (fakes.writes_gigabytes, None, PASS, None, ""),
+    (fakes.opens_many_files, None, PASS, None, ""),
 ]
 
 
