@@ -59,6 +59,7 @@ enum {
     JUDGE_INT32 = 6,
     JUDGE_UINT32 = 12,
     JUDGE_INT64 = 7,
+    JUDGE_STRING = 8,
     JUDGE_BOOL = 9,
     JUDGE_FLOAT16 = 10,
     JUDGE_DOUBLE = 11,
@@ -76,18 +77,20 @@ enum {
     JUDGE_INT2 = 26
 };
 
-/* A tensor. The elements at `data` are little-endian and in row-major order. */
+/* A tensor. The elements at `data` are little-endian and in row-major order. That of a tensor of strings are 8 bytes: the
+ * size of the text, and in the upper 4 bytes its offset from `texts`. */
 typedef struct {
     uint64_t dims[JUDGE_MAX_RANK];
     uint64_t type;
     size_t rank, elements, width;
     const unsigned char *data;
+    const unsigned char *texts; /* the file with the texts of a tensor of strings; else NULL */
     unsigned char *decoded; /* owned copy of elements that the file stores as numbers or packed; else NULL */
 } judge_tensor;
 
 /* Bytes of an element of a type; 0 if no corpus uses the type. An element of less than a byte is unpacked to one. */
 static size_t judge_width(uint64_t type) {
-    static const unsigned char widths[27] = {0, 4, 1, 1, 2, 2, 4, 8, 0, 1, 2, 8, 4, 8, 0, 0, 2,
+    static const unsigned char widths[27] = {0, 4, 1, 1, 2, 2, 4, 8, 8, 1, 2, 8, 4, 8, 0, 0, 2,
                                              1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
     return type < 27 ? widths[type] : 0;
 }
@@ -207,6 +210,24 @@ static int judge_decode(judge_tensor *tensor, const unsigned char *at, const uns
     return count == tensor->elements;
 }
 
+/* Find the texts of a tensor of strings in its file: the fields string_data. */
+static int judge_find_texts(judge_tensor *tensor, const unsigned char *bytes, const unsigned char *end) {
+    const unsigned char *at = bytes;
+    judge_field field;
+    size_t count = 0;
+    if (tensor->data || (uint64_t)(end - bytes) > UINT32_MAX) return 0;
+    tensor->texts = bytes;
+    tensor->data = tensor->decoded = (unsigned char *)malloc(tensor->elements * tensor->width + 1);
+    if (!tensor->decoded) return 0;
+    while (at < end) {
+        if (!judge_next(&at, end, &field)) return 0;
+        if (field.number != 6) continue;
+        if (field.wire != 2) return 0;
+        if (!judge_put(tensor, &count, (uint64_t)(field.bytes - bytes) << 32 | field.value)) return 0;
+    }
+    return count == tensor->elements;
+}
+
 /* Replace the packed elements of a tensor by one byte per element, with the sign of a signed type in all its bits. */
 static int judge_unpack(judge_tensor *tensor, size_t elements, unsigned bits) {
     unsigned char *const unpacked = (unsigned char *)malloc(elements + 1);
@@ -250,6 +271,7 @@ static inline int judge_parse(judge_tensor *tensor, const unsigned char *bytes, 
         }
     }
     if (!judge_measure(tensor)) return 0;
+    if (tensor->type == JUDGE_STRING) return judge_find_texts(tensor, bytes, end);
     {
         const unsigned bits = judge_packed_bits(tensor->type);
         const size_t elements = tensor->elements;
@@ -336,12 +358,21 @@ static double judge_number(const judge_tensor *tensor, size_t index) {
     }
 }
 
+/* Return whether an element of two tensors of strings is the same text. */
+static int judge_is_same_text(const judge_tensor *expected, const judge_tensor *actual, size_t index) {
+    const uint64_t wanted = judge_bits(expected, index), got = judge_bits(actual, index);
+    const size_t size = (size_t)(wanted & UINT32_MAX);
+    if (!expected->texts || !actual->texts || (got & UINT32_MAX) != size) return 0;
+    return !memcmp(expected->texts + (size_t)(wanted >> 32), actual->texts + (size_t)(got >> 32), size);
+}
+
 static int judge_is_right(const judge_tensor *expected, const judge_tensor *bound, const judge_tensor *accept,
                           const judge_tensor *actual, size_t i) {
     if (accept) {
         const uint64_t choices = accept->dims[accept->rank - 1], index = judge_bits(actual, i);
         return index < choices && accept->data[i * (size_t)choices + (size_t)index];
     }
+    if (expected->type == JUDGE_STRING) return judge_is_same_text(expected, actual, i);
     if (!judge_is_floating(expected))
         return bound ? judge_distance(expected, actual, i) <= judge_number(bound, i)
                      : judge_bits(expected, i) == judge_bits(actual, i);
@@ -360,6 +391,7 @@ static int judge_has_shape(const judge_tensor *tensor, const judge_tensor *of, s
 
 /* Return whether bound and acceptable indices belong to an expected output; each can be NULL. */
 static inline int judge_fits(const judge_tensor *expected, const judge_tensor *bound, const judge_tensor *accept) {
+    if (expected->type == JUDGE_STRING && (bound || accept)) return 0;
     if (bound && (bound->type != JUDGE_DOUBLE || !judge_has_shape(bound, expected, 0))) return 0;
     return !accept || (accept->type == JUDGE_BOOL && judge_has_shape(accept, expected, 1) &&
                        expected->type == JUDGE_INT64);
@@ -448,9 +480,24 @@ static int judge_refuse(const char *problem, const char *name) {
     return 2;
 }
 
-/* Print an element as a decimal number. */
+/* Print the beginning of a text; nothing in it may control a terminal. */
+static void judge_print_text(const judge_tensor *tensor, size_t index) {
+    const uint64_t bits = judge_bits(tensor, index);
+    const size_t size = (size_t)(bits & UINT32_MAX), shown = size < 60 ? size : 60;
+    const unsigned char *const text = tensor->texts + (size_t)(bits >> 32);
+    size_t i;
+    putchar('"');
+    for (i = 0; i < shown; ++i) {
+        if (text[i] < ' ' || text[i] > '~' || text[i] == '"' || text[i] == '\\') printf("\\x%02x", (unsigned)text[i]);
+        else putchar(text[i]);
+    }
+    fputs(shown < size ? "\"..." : "\"", stdout);
+}
+
+/* Print an element as a decimal number, or as a text in quotation marks. */
 static void judge_print_element(const judge_tensor *tensor, size_t index) {
-    if (judge_is_floating(tensor)) {
+    if (tensor->type == JUDGE_STRING) judge_print_text(tensor, index);
+    else if (judge_is_floating(tensor)) {
         const double value = judge_number(tensor, index);
         if (isnan(value)) fputs("nan", stdout);
         else printf("%.*g", tensor->type == JUDGE_DOUBLE ? 17 : 9, value);
@@ -484,6 +531,7 @@ static const char *judge_read_candidate(const char *path, const judge_tensor *ex
     static char problem[96];
     if (length < 4 || strcmp(path + length - 4, ".bin"))
         return judge_read(path, actual) ? NULL : "not a TensorProto file; a file of elements alone must end with .bin";
+    if (expected->type == JUDGE_STRING) return "a tensor of strings must be a TensorProto file";
     if (!judge_read_bytes(path, actual)) return "not readable";
     actual->tensor = *expected;
     actual->tensor.decoded = NULL;

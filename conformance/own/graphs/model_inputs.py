@@ -11,7 +11,7 @@ import zipfile
 import zlib
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import cycle, islice
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
@@ -161,8 +161,8 @@ def make_inputs(graph: onnx.GraphProto, shapes: Mapping[str, tuple[int, ...]], s
     check_shape_names([graph], shapes)
     values = required_inputs(graph)
     divisors = {node.input[1] for node in graph.node if is_operator(node, "Div", "Mod") and len(node.input) > 1}
-    texts = _texts_of(graph)
-    made = [_make_input(value, shapes, f"{seed}/0", texts) for value in values]
+    nodes = list(iter_nodes(graph))
+    made = [_make_input(value, shapes, f"{seed}/0", nodes) for value in values]
     pairs = zip(values, made, strict=True)
     return InputSet(
         f"seed {seed}",
@@ -195,23 +195,25 @@ MAX_OWN_TEXTS = 64
 """Maximum number of texts of pseudo-random inputs that come from attributes of the model."""
 
 
-def _texts_of(graph: onnx.GraphProto) -> list[str]:
-    """Return texts for pseudo-random inputs: some of every model, and some of the attributes of this one."""
-    found = dict.fromkeys(TEXTS)
+def random_texts(seed: str, shape: Sequence[int], nodes: Iterable[onnx.NodeProto]) -> Array:
+    """Return a pseudo-random tensor of strings: texts of `TEXTS`, and of the attributes of nodes."""
+    found: dict[str, None] = {}
     own = (
         text
-        for node in iter_nodes(graph)
+        for node in nodes
         for attribute in node.attribute
         for text in (*attribute.strings, *attribute.t.string_data)
     )
     for content in islice(own, MAX_OWN_TEXTS):
         with suppress(UnicodeDecodeError):
             found[content.decode()] = None
-    return list(found)
+    texts = [*TEXTS, *islice(cycle(found), max(len(found), len(TEXTS)))]
+    places = pseudo_random_array(seed, shape, np.float64, 0.0, float(len(texts)))
+    return object_array((texts[min(int(place), len(texts) - 1)] for place in places.flat), shape)
 
 
 def _make_input(
-    value: onnx.ValueInfoProto, shapes: Mapping[str, tuple[int, ...]], seed: str, texts: Sequence[str]
+    value: onnx.ValueInfoProto, shapes: Mapping[str, tuple[int, ...]], seed: str, nodes: Sequence[onnx.NodeProto]
 ) -> Array:
     declared = DeclaredInput.of(value)
     if declared.dtype is None:
@@ -222,8 +224,7 @@ def _make_input(
         raise UsageError("cannot-make-input.size", name=value.name, shape=list(shape))
     kind: Any = declared.dtype
     if is_text(kind):
-        places = pseudo_random_array(f"{seed}/{value.name}", shape, np.float64, 0.0, float(len(texts)))
-        return object_array((texts[min(int(place), len(texts) - 1)] for place in places.flat), shape)
+        return random_texts(f"{seed}/{value.name}", shape, nodes)
     if kind.kind in "iub":
         return np.asarray(pseudo_random_array(f"{seed}/{value.name}", shape, np.float64, 0.0, 2.0) >= 1).astype(kind)
     return pseudo_random_array(f"{seed}/{value.name}", shape, kind, -1.0, 1.0)

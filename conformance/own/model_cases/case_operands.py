@@ -13,6 +13,8 @@ from conformance.exact.declarations.declaration_tables import Rule
 from conformance.exact.declarations.hard_values import MODES, elements
 from conformance.exact.declarations.node_operands import free_operands, hard_elements, hard_numbers_of, operand_rule
 from conformance.exact.declarations.probe_values import PROBE_MODES
+from conformance.exact.models.arrays import is_text
+from conformance.own.graphs.model_inputs import random_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -141,6 +143,8 @@ class Operands:
         if value.array is not None and (name in self._part.kept or (self._has_values and not value.is_given)):
             return value.array
         node, place = self._places[name]
+        if is_text(value.dtype):
+            return random_texts(f"{node.op_type}/X{place}", value.shape, self._part.nodes)
         kind = operand_rule(node, self._part.opset, place)
         if isinstance(kind, Rule):
             return self._from_rule(kind, node, place, value.dtype, value.shape)

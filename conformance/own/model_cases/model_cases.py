@@ -275,8 +275,6 @@ def _parts(given: GivenModel, found: ModelCases, progress: Callable[[str], None]
 
 def _sized(part: Part, *, has_values: bool) -> _Sized | Unsupported:
     """Return a part with sizes that a case can have, and with its operands; otherwise the reason why it has none."""
-    if any(value.dtype.kind in "OUS" for value in part.operands.values()):
-        return Unsupported("a value has strings")
     if not has_values and any(map(_has_values_in_attributes, part.nodes)):
         return Unsupported("its attributes have values of the model, which --no-values leaves out")
     reason = Unsupported("its tensors are large, and their sizes cannot be reduced")

@@ -17,7 +17,7 @@ from onnx import helper
 
 from conformance.base.errors import ModelError
 from conformance.base.verdicts import Unsupported
-from conformance.exact.models.arrays import MAX_RANK, Array, check_shape, tensor_of, type_name, type_number
+from conformance.exact.models.arrays import MAX_RANK, Array, check_shape, is_text, tensor_of, type_name, type_number
 from conformance.exact.models.external_data import initializer_arrays_in
 from conformance.exact.models.graphs import attribute_graphs, infer_shapes, is_operator, names_taken_by, subgraphs_of
 from conformance.exact.models.input_files import DeclaredInput, required_inputs
@@ -136,7 +136,7 @@ class _Walk:
         found: list[TypedValue | None] = [*self._computed(node, values)] or infer(self.scope.model, [node], values)
         if node.domain in MAIN_DOMAINS or all(found):
             return found
-        zeros = {name: TypedValue.of(np.zeros(values[name].shape, values[name].dtype)) for name in names_taken_by(node)}
+        zeros = {name: TypedValue.of(_zeros_of(values[name])) for name in names_taken_by(node)}
         results = self._enclosed(node, zeros, is_given=True)  # onnx infers no shapes for some operators of ai.onnx.ml
         return [TypedValue(each.dtype, each.shape) for each in results]
 
@@ -148,8 +148,8 @@ class _Walk:
             return self._enclosed(node, dict(zip(node.input, taken, strict=True)), is_given=False)
         is_given = any(value.is_given for value in taken)
         limit = MAX_GIVEN_ELEMENTS if is_given else MAX_KNOWN_ELEMENTS
-        if any(each.array is None or each.size > limit or each.dtype.kind in "OUS" for each in taken):
-            return []  # texts can double with each node, and no case has texts
+        if any(each.array is None or each.size > limit or is_text(each.dtype) for each in taken):
+            return []  # texts can double with each node
         return self._enclosed(node, values, is_given=is_given)
 
     def _enclosed(self, node: onnx.NodeProto, values: Mapping[str, TypedValue], *, is_given: bool) -> list[TypedValue]:
@@ -190,6 +190,11 @@ class _Walk:
             inner.update((each.name, value) for each, value in zip(body.input, given, strict=False) if value)
             states = self.walk(body, inner, depth + 1)
         return states[1 : len(node.input) - 1] if node.op_type == "Loop" else []
+
+
+def _zeros_of(value: TypedValue) -> Array:
+    """Return zeros, or empty texts, of the type and shape of a value."""
+    return np.full(value.shape, "", object) if is_text(value.dtype) else np.zeros(value.shape, value.dtype)
 
 
 def _common(values: Sequence[TypedValue | None]) -> TypedValue | None:

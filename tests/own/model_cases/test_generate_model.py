@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -171,6 +173,33 @@ def test_corpus_of_model_can_be_exported(command, here, generated):
     assert exported["manifest.json"] == read_tree(generated)["manifest.json"]
     ended = command("run", "-b", "onnx-reference", "--data", here / "exported", "--no-isolation")
     assert ended.status in {0, 1}  # a corpus that `run` reads
+
+
+def test_nodes_of_strings_become_cases_that_run_and_the_judge_in_c_read(command, here, tmp_path):
+    nodes = [
+        helper.make_node("StringConcat", ["x", "z"], ["c"]),
+        helper.make_node("StringNormalizer", ["c"], ["y"], case_change_action="UPPER"),
+    ]
+    x, z, y = (helper.make_tensor_value_info(name, onnx.TensorProto.STRING, shape) for name, shape in TEXT_SHAPES)
+    graph = helper.make_graph(nodes, "text", [x, z], [y])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
+    onnx.save(model, here / "text.onnx")
+    assert command("generate", "--model", "text.onnx", "--output", "cases").status == 0
+    assert command("run", "-b", "onnx-reference", "--data", "cases", "--no-isolation").status == 0
+    assert command("export", "exported", "--data", "cases").status == 0
+    program = tmp_path / "judge"
+    subprocess.run(["cc", "-std=c99", "exported/judge/judge.c", "-o", program, "-lm"], check=True)
+    shutil.copytree("exported", "candidates")
+    judge = [program, "--corpus", "exported", "candidates"]
+    assert subprocess.run(judge, stdout=subprocess.DEVNULL, check=False).returncode == 0
+    for file in (here / "candidates").glob("node/*/test_data_set_0/output_0.pb"):
+        tensor = onnx.TensorProto.FromString(file.read_bytes())
+        tensor.string_data[0] += b"?"
+        file.write_bytes(tensor.SerializeToString())
+    assert subprocess.run(judge, stdout=subprocess.DEVNULL, check=False).returncode == 1
+
+
+TEXT_SHAPES = (("x", [6]), ("z", [6]), ("y", [6]))
 
 
 def test_generate_model_that_is_refused_replaces_nothing(command, here, network):
