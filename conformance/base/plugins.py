@@ -43,6 +43,13 @@ def extra_for_adapter(group: str, name: str) -> str | None:
     return next((extra for extra in extras if name == extra or name.startswith(f"{extra}-")), None)
 
 
+def packages_of_extra(extra: str) -> list[str]:
+    """Return the names of the packages that an extra of this suite installs; the suite itself may have no release."""
+    marked = re.compile(rf"""extra == ['"]{re.escape(extra)}['"]""")
+    texts = [text for text in requires(DISTRIBUTION) or () if marked.search(text)]
+    return [match[1] for text in texts if (match := _REQUIREMENT.fullmatch(text))]
+
+
 def _is_own(point: EntryPoint) -> bool:
     """Return whether an entry point names code of this suite; reading its distribution's name takes far longer."""
     return point.value.startswith(_OWN_CODE)

@@ -94,7 +94,10 @@ def create_app(verbs: Collection[str]) -> typer.Typer:
         verbs: names of verbs and of groups of verbs; none for all.
     """
     app = typer.Typer(
-        help="Test an ONNX backend against the specification of Adam, Momentum, Adagrad and ArgMax.",
+        help=(
+            "Test ONNX runtimes and graph optimizers with exact cases, find the wrong node of a model, and make test"
+            " data for all of ONNX."
+        ),
         epilog="\n".join(["Exit status:", *(f"{status:d} {status.meaning}." for status in ExitStatus)]),
         cls=Verbs,
         no_args_is_help=True,

@@ -37,15 +37,18 @@ class TestErrors:
     def test_unknown_backend_names_the_searched_folder(self, run):
         assert_bad_input(run("-b", "nonsuch"), "name.unknown-subject", str(Path.cwd()))
 
-    @pytest.mark.parametrize(("option", "name", "extra"), [("-b", "iree", "iree"), ("-o", "onnxscript", "onnxscript")])
-    def test_missing_package_names_the_extra(self, run, monkeypatch, option, name, extra):
+    @pytest.mark.parametrize(
+        ("option", "name", "packages"),
+        [("-b", "iree", "iree-base-compiler iree-base-runtime"), ("-o", "onnxscript", "onnxscript")],
+    )
+    def test_missing_package_names_the_packages_of_the_runtime(self, run, monkeypatch, option, name, packages):
         def raise_missing(*_):
             raise ModuleNotFoundError("No module named 'it'", name="it")
 
         fake = SimpleNamespace(**vars(importlib) | {"import_module": raise_missing})
         monkeypatch.setattr("conformance.subjects.calling.harness.importlib", fake)
         ended = run("--no-isolation", option, name)
-        assert_bad_input(ended, "subject.import-failed", name, f"pip install 'onnx-conformance[{extra}]'")
+        assert_bad_input(ended, "subject.import-failed", name, f"pip install {packages}.")
 
     def test_missing_attribute_is_rejected(self, run):
         assert_bad_input(run("-b", "fake_subject:missing"), "subject.attribute-missing", "fake_subject", "missing")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from conformance.base.errors import did_you_mean
 from conformance.base.files.suite_files import PACKAGE_FOLDER
-from conformance.base.plugins import DISTRIBUTION, extra_for_adapter, registered_entry_points
+from conformance.base.plugins import extra_for_adapter, packages_of_extra, registered_entry_points
 
 if TYPE_CHECKING:
     from conformance.subjects.calling.harness import Request
@@ -113,7 +113,7 @@ def hint_for_refusal(named: SubjectName, code: str, problem: str, hint: str) -> 
         return did_you_mean(named.name, known, every)
     is_missing = code == "subject.import-failed" and "ModuleNotFoundError" in problem
     if is_missing and not named.release and not named.python and (extra := extra_for_adapter(group, named.name)):
-        return f"Install it: pip install '{DISTRIBUTION}[{extra}]'."
+        return f"Install it: pip install {' '.join(packages_of_extra(extra))}."
     return hint
 
 
