@@ -1,7 +1,7 @@
 """Forms of composed operators that libraries compute, in correctly rounded steps of float: none is outside of a bound.
 
-Each form was written from the operator's page, or from the formula that the named library documents, without the table
-of forms. `fma` rounds a product and a sum once.
+Each form is an algebraic rewrite of the formula on the operator's page that kernels and compilers use. `fma` rounds a
+product and a sum once.
 """
 
 from __future__ import annotations
@@ -60,18 +60,18 @@ GELUS_BY_TANH: dict[str, Form] = {
     "page": lambda x: F(0.5) * x * (1 + tanh(cube(x))),
     "folded polynomial (ONNX Runtime)": lambda x: x * fma(F(0.5), tanh(horner(x)), F(0.5)),
     "x / (1 + exp(-2u))": lambda x: x / (1 + exp(-2 * cube(x))),
-    "x / (1 + exp(-2u)), Horner (CUTLASS)": lambda x: x / (1 + exp(-2 * horner(x))),
-    "x sigmoid(2u) (XLA)": lambda x: x * sigmoid(2 * cube(x)),
+    "x / (1 + exp(-2u)), Horner": lambda x: x / (1 + exp(-2 * horner(x))),
+    "x sigmoid(2u)": lambda x: x * sigmoid(2 * cube(x)),
     "x sigmoid(2u), stable": lambda x: x * stable_sigmoid(2 * cube(x)),
     "x sigmoid(2u), reciprocal": lambda x: x * (1 / (1 + exp(-2 * horner(x)))),
-    "half product first (PyTorch)": lambda x: fma(F(0.5) * x, tanh(cube(x)), F(0.5) * x),
+    "half product first": lambda x: fma(F(0.5) * x, tanh(cube(x)), F(0.5) * x),
 }
 GELUS: dict[str, Form] = {
     "page": lambda x: F(0.5) * x * (1 + erf(x * F(math.sqrt(0.5)))),
     "quotient by root 2": lambda x: F(0.5) * (x * (1 + erf(x / F(math.sqrt(2))))),
-    "fma (oneDNN)": lambda x: fma(F(0.5) * x, erf(x * F(math.sqrt(0.5))), F(0.5) * x),
-    "erfc (JAX)": lambda x: F(0.5) * x * erfc(-x * F(math.sqrt(0.5))),
-    "cdf (PyTorch)": lambda x: x * fma(F(0.5), erf(x * F(math.sqrt(0.5))), F(0.5)),
+    "fma": lambda x: fma(F(0.5) * x, erf(x * F(math.sqrt(0.5))), F(0.5) * x),
+    "erfc": lambda x: F(0.5) * x * erfc(-x * F(math.sqrt(0.5))),
+    "cdf": lambda x: x * fma(F(0.5), erf(x * F(math.sqrt(0.5))), F(0.5)),
 }
 
 
@@ -102,8 +102,8 @@ def elus(alpha: Any) -> dict[str, Form]:
 
     return {
         "page": below(lambda x: alpha * (exp(x) - 1)),
-        "expm1 (PyTorch)": below(lambda x: alpha * expm1(x)),
-        "fma (oneDNN)": below(lambda x: fma(alpha, exp(x), -alpha)),
+        "expm1": below(lambda x: alpha * expm1(x)),
+        "fma": below(lambda x: fma(alpha, exp(x), -alpha)),
         "product first": below(lambda x: alpha * exp(x) - alpha),
     }
 
@@ -133,11 +133,11 @@ ELEMENTWISE: list[tuple[str, str, int, dict[str, Any], dict[str, Form]]] = [
         {},
         {
             "page": lambda x: x * np.clip(x / 6 + F(0.5), F(0), F(1)),
-            "fma (oneDNN)": lambda x: x * np.clip(fma(x, F(1 / 6), F(0.5)), F(0), F(1)),
-            "ReLU6 (PyTorch)": lambda x: x * clipped(x) / 6,
+            "fma": lambda x: x * np.clip(fma(x, F(1 / 6), F(0.5)), F(0), F(1)),
+            "ReLU6": lambda x: x * clipped(x) / 6,
             "reciprocal last (TensorFlow Lite)": lambda x: x * clipped(x) * F(1 / 6),
-            "reciprocal first (XNNPACK)": lambda x: (x * F(1 / 6)) * clipped(x),
-            "reciprocal of the limit (XNNPACK)": lambda x: x * (clipped(x) * F(1 / 6)),
+            "reciprocal first": lambda x: (x * F(1 / 6)) * clipped(x),
+            "reciprocal of the limit": lambda x: x * (clipped(x) * F(1 / 6)),
             "quotient of the limit": lambda x: x * (clipped(x) / 6),
             "quotient first": lambda x: (x / 6) * clipped(x),
         },
@@ -149,8 +149,8 @@ ELEMENTWISE: list[tuple[str, str, int, dict[str, Any], dict[str, Form]]] = [
         {},
         {
             "page": lambda x: x * tanh(np.maximum(x, 0) + log1p(exp(-np.abs(x)))),
-            "log1p (PyTorch)": lambda x: x * tanh(np.where(x > 20, x, log1p(exp(np.minimum(x, F(20)))))),
-            "squares (OpenCV)": mish_by_square,
+            "log1p": lambda x: x * tanh(np.where(x > 20, x, log1p(exp(np.minimum(x, F(20)))))),
+            "squares": mish_by_square,
             "product first (ncnn)": mish_by_product,
         },
     ),
@@ -161,9 +161,9 @@ ELEMENTWISE: list[tuple[str, str, int, dict[str, Any], dict[str, Form]]] = [
         {},
         {
             "page": lambda x: x * sigmoid(x),
-            "quotient (PyTorch)": lambda x: x / (1 + exp(-x)),
+            "quotient": lambda x: x / (1 + exp(-x)),
             "stable": lambda x: x * stable_sigmoid(x),
-            "tanh (XLA)": lambda x: x * sigmoid_by_tanh(x),
+            "tanh": lambda x: x * sigmoid_by_tanh(x),
         },
     ),
     (
@@ -174,7 +174,7 @@ ELEMENTWISE: list[tuple[str, str, int, dict[str, Any], dict[str, Form]]] = [
         {
             "page": sigmoid,
             "stable (ONNX Runtime)": stable_sigmoid,
-            "tanh (XLA)": sigmoid_by_tanh,
+            "tanh": sigmoid_by_tanh,
             "complement": lambda x: np.where(x < 0, exp(x) / (1 + exp(x)), 1 - exp(-np.abs(x)) / (1 + exp(-np.abs(x)))),
         },
     ),
@@ -193,11 +193,11 @@ ELEMENTWISE: list[tuple[str, str, int, dict[str, Any], dict[str, Form]]] = [
         {
             "page": lambda x: np.where(x > 88, x, log(1 + exp(np.minimum(x, F(88))))),
             "log1p": lambda x: np.where(x > 88, x, log1p(exp(np.minimum(x, F(88))))),
-            "shifted (TensorFlow)": lambda x: np.maximum(x, 0) + log1p(exp(-np.abs(x))),
+            "shifted": lambda x: np.maximum(x, 0) + log1p(exp(-np.abs(x))),
             "two branches (ONNX Runtime)": lambda x: np.where(
                 x > 0, x + log(1 + exp(-np.abs(x))), log(1 + exp(np.minimum(x, F(0))))
             ),
-            "threshold (PyTorch)": lambda x: np.where(x > 20, x, log1p(exp(np.minimum(x, F(20))))),
+            "threshold": lambda x: np.where(x > 20, x, log1p(exp(np.minimum(x, F(20))))),
         },
     ),
     (
@@ -215,7 +215,7 @@ ELEMENTWISE: list[tuple[str, str, int, dict[str, Any], dict[str, Form]]] = [
         {"alpha": 1.7},
         {
             "page": lambda x: np.maximum(x, 0) + np.minimum(0, F(1.7) * (exp(np.minimum(x, F(0)) / F(1.7)) - 1)),
-            "expm1 (PyTorch)": lambda x: np.where(x > 0, x, F(1.7) * expm1(np.minimum(x, F(0)) * (1 / F(1.7)))),
+            "expm1": lambda x: np.where(x > 0, x, F(1.7) * expm1(np.minimum(x, F(0)) * (1 / F(1.7)))),
             "fma": lambda x: np.where(x > 0, x, fma(F(1.7), exp(np.minimum(x, F(0)) / F(1.7)), F(-1.7))),
         },
     ),
@@ -226,9 +226,9 @@ ELEMENTWISE: list[tuple[str, str, int, dict[str, Any], dict[str, Form]]] = [
         {},
         {
             "page": lambda x: np.where(x > 0, G * x, G * (A * exp(np.minimum(x, F(0))) - A)),
-            "folded (Eigen)": lambda x: np.where(x > 0, G * x, (G * A) * (exp(np.minimum(x, F(0))) - 1)),
-            "expm1 (PyTorch)": lambda x: np.where(x > 0, G * x, expm1(np.minimum(x, F(0))) * (G * A)),
-            "fma (oneDNN)": lambda x: np.where(x > 0, G * x, fma(G * A, exp(np.minimum(x, F(0))), -(G * A))),
+            "folded": lambda x: np.where(x > 0, G * x, (G * A) * (exp(np.minimum(x, F(0))) - 1)),
+            "expm1": lambda x: np.where(x > 0, G * x, expm1(np.minimum(x, F(0))) * (G * A)),
+            "fma": lambda x: np.where(x > 0, G * x, fma(G * A, exp(np.minimum(x, F(0))), -(G * A))),
             "product last": lambda x: G * np.where(x > 0, x, A * (exp(np.minimum(x, F(0))) - 1)),
         },
     ),
@@ -300,10 +300,10 @@ def normalizations(axes: Any, epsilon: float) -> dict[str, Form]:
 
     return {
         "page": form(lambda x, m, r, a, b: (x - m) * r * a + b),
-        "folded (oneDNN)": form(lambda x, m, r, a, b: x * (r * a) + (b - m * (r * a))),
-        "folded with fma (PyTorch)": form(lambda x, m, r, a, b: fma(x, r * a, fma(-m, r * a, b))),
-        "centred with fma (Apex)": form(lambda x, m, r, a, b: fma(x - m, r * a, b)),
-        "product of the mean (PyTorch)": form(lambda x, m, r, a, b: fma(fma(x, r, -m * r), a, b)),
+        "folded": form(lambda x, m, r, a, b: x * (r * a) + (b - m * (r * a))),
+        "folded with fma": form(lambda x, m, r, a, b: fma(x, r * a, fma(-m, r * a, b))),
+        "centred with fma": form(lambda x, m, r, a, b: fma(x - m, r * a, b)),
+        "product of the mean": form(lambda x, m, r, a, b: fma(fma(x, r, -m * r), a, b)),
     }
 
 
@@ -330,8 +330,8 @@ def softmaxes() -> dict[str, Form]:
         "page": shifted(lambda s: exp(s) / total(exp(s))),
         "reciprocal (ONNX Runtime)": shifted(lambda s: exp(s) * (1 / total(exp(s)))),
         "online (Milakov and Gimelshein)": online,
-        "exponential of the logarithm (oneDNN)": shifted(lambda s: exp(s - log(total(exp(s))))),
-        "base 2 (FlashAttention)": base_2,
+        "exponential of the logarithm": shifted(lambda s: exp(s - log(total(exp(s))))),
+        "base 2": base_2,
     }
 
 
@@ -357,9 +357,7 @@ ALONG_AXES: list[tuple[str, str, int, int, dict[str, Any], dict[str, Form]]] = [
         {},
         {
             "shifted": lambda x: below_largest(x) - log(reduced(exp(below_largest(x)))),
-            "collected (PyTorch)": lambda x: (
-                x - (log(reduced(exp(x - x.max(-1, keepdims=True)))) + x.max(-1, keepdims=True))
-            ),
+            "collected": lambda x: x - (log(reduced(exp(x - x.max(-1, keepdims=True)))) + x.max(-1, keepdims=True)),
         },
     ),
     ("LayerNormalization", "", 17, 3, {}, normalizations(-1, 1e-5)),
@@ -388,7 +386,7 @@ ALONG_AXES: list[tuple[str, str, int, int, dict[str, Any], dict[str, Form]]] = [
         {
             "page": lambda x: x / sqrt(reduced(x * x)),
             "reciprocal": lambda x: x * (1 / sqrt(reduced(x * x))),
-            "scaled (LAPACK)": lambda x: x / (largest(x) * sqrt(reduced((x / largest(x)) ** 2))),
+            "scaled": lambda x: x / (largest(x) * sqrt(reduced((x / largest(x)) ** 2))),
         },
     ),
     (
@@ -399,7 +397,7 @@ ALONG_AXES: list[tuple[str, str, int, int, dict[str, Any], dict[str, Form]]] = [
         {"axes": [-1]},
         {
             "page": lambda x: sqrt(reduced(x * x)),
-            "scaled (LAPACK)": lambda x: largest(x) * sqrt(reduced((x / largest(x)) ** 2)),
+            "scaled": lambda x: largest(x) * sqrt(reduced((x / largest(x)) ** 2)),
         },
     ),
     (
