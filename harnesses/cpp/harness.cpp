@@ -73,7 +73,11 @@ int main() {
     std::ios::sync_with_stdio(false);
     std::optional<Model> model;
     for (std::string line; std::getline(std::cin, line);) {
-        const json command = json::parse(line);
+        const json command = json::parse(line, nullptr, false);
+        if (!command.is_object() || !command.contains("cmd") || !command.contains("seq")) {
+            std::cerr << "A line of the input is no command: " << line.substr(0, 200) << std::endl;
+            return 2;
+        }
         if (command.at("cmd") == "stop") return 0;
         json answer;
         try {

@@ -63,6 +63,13 @@ def test_cpp_harness_and_runner_give_same_verdicts(process, built, tmp_path):
     assert {case: without_python[case] for case in verdicts} == verdicts
 
 
+@pytest.mark.parametrize("line", ["[]", "1", '{"cmd": "start"}', "{", '{"seq": 1}'])
+def test_cpp_harness_ends_with_status_2_after_a_line_that_is_no_command(built, line):
+    done = subprocess.run([str(built)], input=f"{line}\n", capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert line in done.stderr
+
+
 @pytest.mark.parametrize("runtime", RUNTIMES)
 def test_npm_lock_has_requested_version(runtime):
     folder = HARNESSES / "javascript" / runtime
