@@ -120,7 +120,7 @@ def _with_selection(settings: Settings, run: InterruptedRun) -> Settings:
 def _continue_in_child(results: Path | None) -> None:
     """Continue the run in a child process, and end this process with the exit status of the child.
 
-    Without isolation a subject can end the process in which it runs; see `run.supervisor`.
+    Without isolation a subject can end the process in which it runs; see `run.corpus_run.supervisor`.
 
     If the child ends without reporting an exit status, this process ends with `ExitStatus.FAILS`.
 

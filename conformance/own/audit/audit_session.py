@@ -5,7 +5,8 @@
 3. `Confirmation.confirm` judges each node outside of its bounds again, on other operands that it may have received.
 4. `trace_errors` finds the node from which the errors of other nodes come.
 5. `probe_nodes` runs each distinct node on hard values, and judges it.
-6. `cases_of_wrong_nodes` makes cases of a corpus.
+6. `name_mistakes` names the mistake that explains all wrong results of an operator.
+7. `cases_of_wrong_nodes` makes cases of a corpus.
 
 Each stage returns new data, and changes none of its arguments. The result, `SubjectAudit`, is data only;
 `conformance.own.audit.audit_report` shows it. The page "The way of an audit" follows one model through the stages.
@@ -76,8 +77,6 @@ class AuditOptions:
         makes_cases: whether wrong nodes become cases.
         workers: workers that judge the nodes, and the folder of an interrupted audit; None to judge in this process.
         probes: the number of sets of hard values on which each distinct small node runs alone.
-        mistakes: the one mistake that explains every wrong result of an operator, by the operator; without those that
-            no mistake, or more than one, explains.
         command: the command line of the audit, to which `--node` can be added; None if it is not known.
     """
 
@@ -110,6 +109,8 @@ class SubjectAudit:
         cases: wrong nodes as cases, if they are asked for.
         probes: the distinct nodes that ran alone on hard values.
         has_traced_errors: whether the exact values of the whole model were computed.
+        mistakes: the one mistake that explains every wrong result of an operator, by the operator; without those that
+            no mistake, or more than one, explains.
         command: the command line of the audit, to which `--node` can be added; None if it is not known.
     """
 

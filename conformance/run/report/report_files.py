@@ -65,7 +65,6 @@ def write_reports(paths: Sequence[Path], outputs: ReportFiles) -> None:
     Raises:
         OutputFault: a report could not be made because of an internal error.
         UsageError: a report could not be written.
-
         ResultsError: a file is malformed or given twice, or a requested format cannot compare runs although the files
             belong to several corpora or have a subject in common.
     """
