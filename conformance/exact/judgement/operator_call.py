@@ -1,4 +1,4 @@
-"""What is judged: a model, or a call of one operator as a model of one node, with its inputs by name."""
+"""The judged model with its inputs by name; a call of one operator becomes a model of one node."""
 
 from __future__ import annotations
 

@@ -360,7 +360,7 @@ class CaseJudgement(StoredRecord, kw_only=True):
 
 
 class Judged(CaseJudgement, kw_only=True, tag_field="record", tag="judged"):
-    """What a subject did in a case, in one or several runs; a worker returns it. The run adds its `Assessment`.
+    """The behaviour of a subject in a case, in one or several runs; a worker returns it. The run adds its `Assessment`.
 
     `repeats`, `rules`, `stderr` and `recorded_outputs` are those of the `Result`.
     """
@@ -379,7 +379,7 @@ class Judged(CaseJudgement, kw_only=True, tag_field="record", tag="judged"):
 
 
 class Assessment(Struct, kw_only=True):
-    """What a run thinks of a result: its level, its expectation and its baseline, and whether it is unexpected.
+    """The assessment of a result by a run: its level, its expectation and its baseline, and whether it is unexpected.
 
     The attributes are those of the `Result`.
     """
