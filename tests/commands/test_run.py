@@ -56,6 +56,23 @@ class TestRun:
         assert ended.status == 0
         assert re.search(r"must +1 +4 +1 +5", ended.out), ended.out
 
+    @pytest.mark.parametrize(
+        ("body", "verdict"),
+        [
+            ("(cls, model): return False", "unsupported"),
+            ("(cls, model, device): return device != 'CPU'", "unsupported"),
+            ("(cls, model, device='GPU', **others): return device == 'CPU'", "pass"),
+            ("(cls, model): return model.shape", "error"),
+        ],
+    )
+    def test_model_that_is_compatible_refuses_is_unsupported(self, run, here, body, verdict):
+        (here / "given_choosy.py").write_text(
+            "from fake_subject import always_right\n"
+            f"class Choosy(always_right):\n    @classmethod\n    def is_compatible{body}\n"
+        )
+        run("-b", "given_choosy:Choosy", "--case", ADAM, "--results", "results.jsonl", "--no-diagnosis")
+        assert [row.verdict for row in read_results(here / "results.jsonl").rows.values()] == [verdict]
+
     @pytest.mark.parametrize(("level", "status"), [("must", 0), ("should", 1)])
     def test_fail_level_limits_which_cases_fail_run(self, run, here, level, status):
         (here / "given_wrong_on_should.py").write_text(

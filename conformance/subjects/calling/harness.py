@@ -135,6 +135,9 @@ PACKED_ALIGNMENT = 16
 READ_SUFFIX = ".read"
 """Suffix that the suite appends to the name of an output file after reading it."""
 
+DEFAULT_DEVICE = "CPU"
+"""Device of a backend for which the user names none."""
+
 UNSUPPORTED_CLASSES = {"BackendIsNotSupposedToImplementIt", "NotImplemented", "NotImplementedError", "Unsupported"}
 """Names of exceptions by which a subject reports that it does not support a model."""
 
@@ -370,11 +373,14 @@ def check_options(request: Request, target: Any) -> None:
             f"Did you mean {close[0]}?" if close else hint,
         )
     supports = getattr(target, "supports_device", None)
-    if supports is not None and "device" in options and not supports(options["device"]):
+    has_onnx_interface = request["kind"] == "backend" and not getattr(target, "is_adapter", False)
+    device = options.get("device", DEFAULT_DEVICE if has_onnx_interface else None)
+    if callable(supports) and device is not None and not supports(device):
+        leave = "leave the option out for the CPU" if "device" in options else "correct its supports_device"
         raise Refused(
             "subject.unsupported-device",
-            f"{_prose(request)} does not support the device {options['device']}.",
-            "Name another device, or leave the option out for the CPU.",
+            f"{_prose(request)} does not support the device {device}.",
+            f"Name another device as {request['name']}[device=NAME], or {leave}.",
         )
     check = getattr(target, "check_options", None)
     try:
@@ -422,12 +428,33 @@ def prepare_model(target: Any, options: Mapping[str, str], content: bytes, model
         options: options of the subject.
         content: the encoded model.
         model: the model, if it is decoded already.
+
+    Raises:
+        Unsupported: `is_compatible` of the backend refuses the model.
     """
-    device = options.get("device", "CPU")
+    device = options.get("device", DEFAULT_DEVICE)
     others = {name: value for name, value in options.items() if name != "device"}
     if getattr(target, "is_adapter", False):
         return target.prepare(content, device, **others)
-    return target.prepare(decode_model(content) if model is None else model, device, **others)
+    decoded = decode_model(content) if model is None else model
+    if not _is_compatible(target, decoded, device):
+        raise Unsupported("is_compatible of the backend refuses the model")
+    return target.prepare(decoded, device, **others)
+
+
+def _is_compatible(target: Any, model: Any, device: str) -> bool:
+    """Return the answer of the backend's `is_compatible`; True if it has none, as in the test runner of onnx.
+
+    The device is passed if the function takes one. The runner of onnx passes only the model.
+    """
+    ask = getattr(target, "is_compatible", None)
+    if not callable(ask):
+        return True
+    try:
+        inspect.signature(ask).bind(model, device)
+    except (TypeError, ValueError):
+        return bool(ask(model))
+    return bool(ask(model, device))
 
 
 def run_prepared(target: Any, prepared: Any, feeds: Mapping[str, Any]) -> Any:

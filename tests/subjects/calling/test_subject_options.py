@@ -71,6 +71,12 @@ def test_check_options_unsupported_device_is_refused():
     assert_refused(TakesSpeed, {"device": "TPU"}, "subject.unsupported-device", "TPU")
 
 
+def test_check_options_backend_without_the_default_device_is_refused():
+    target = SimpleNamespace(prepare=lambda model, device: None, supports_device=lambda device: device == "CUDA")
+    assert_refused(target, {}, "subject.unsupported-device", "CPU")
+    assert check(target, {"device": "CUDA"}) is None
+
+
 def test_check_options_adapter_can_refuse_a_value():
     assert assert_refused(TakesSpeed, {"speed": "light"}, "subject.unusable-option", "fast") == "Wait."
 
