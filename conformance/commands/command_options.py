@@ -12,6 +12,7 @@ import inspect
 import json
 import math
 import re
+import shlex
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import wraps
@@ -21,7 +22,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from conformance.base.errors import ConformanceError
+from conformance.base.errors import ConformanceError, UsageError
 from conformance.base.files.atomic_write import is_standard_output, write_text_atomically
 from conformance.base.processes.start import available_processors
 from conformance.base.serialization.decoding import read_own_toml
@@ -197,6 +198,22 @@ class VerbWithPanels(Verb):
     def get_params(self, ctx: Any) -> list[Any]:
         """Return the parameters of the verb, each with its panel of `--help`."""
         return _CommonHelp.get_params(self, ctx)
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the arguments.
+
+        Raises:
+            UsageError: an argument that is left over is the file of a model.
+        """
+        words = list(args)  # the parser removes them from its list
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as error:
+            left_over = str(getattr(error, "message", ""))
+            models = [word for word in words if word.endswith(".onnx") and word in left_over and Path(word).is_file()]
+            if models:
+                raise UsageError("model-for-run", path=models[0], words=shlex.quote(models[0])) from None
+            raise
 
 
 class Verbs(_CommonHelp, TyperGroup):

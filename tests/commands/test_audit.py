@@ -9,6 +9,7 @@ import onnx
 import pytest
 from isolation_support import faulty_harness
 from onnx import TensorProto, helper
+from refusals import assert_bad_input
 
 OWN = ("-b", "onnx-reference", "--no-isolation")
 
@@ -87,3 +88,14 @@ def test_subject_that_hangs_or_returns_garbage_is_reported(command, model, here,
     (audit,) = json.loads((here / "a.json").read_text())["audits"]
     assert audit["failure"]
     assert not audit["nodes"]
+
+
+@pytest.mark.parametrize(("ir_version", "opset"), [(99, 17), (8, 99)])
+def test_audit_of_a_model_newer_than_onnx_says_to_upgrade_onnx(command, model, here, ir_version, opset):
+    newer = onnx.load(here / "m.onnx")
+    newer.ir_version = ir_version
+    newer.opset_import[0].version = opset
+    newer.graph.node[1].op_type = "Tomorrow" if opset == 99 else "Neg"
+    onnx.save(newer, here / "newer.onnx")
+    ended = command("audit", "newer.onnx", *OWN)
+    assert_bad_input(ended, "model.newer-than-onnx", "newer.onnx", "99", "--upgrade onnx")

@@ -79,6 +79,10 @@ class TestErrors:
     def test_repeated_backend_is_rejected(self, run):
         assert_bad_input(run("-b", RIGHT, "-b", RIGHT), "usage.subject-twice", RIGHT)
 
+    def test_model_instead_of_a_subject_points_to_audit(self, run, here):
+        (here / "given_model.onnx").write_bytes(b"")
+        assert_bad_input(run("given_model.onnx", "-b", RIGHT), "usage.model-for-run", "given_model.onnx", "audit")
+
     def test_missing_backend_is_rejected(self, run):
         assert_bad_input(run(), "usage.subject-missing", "-b", "-o")
 

@@ -232,7 +232,23 @@ def report_invalid_model(path: Path, model: onnx.ModelProto) -> Iterator[None]:
         violation = model_violation(model)
         if violation is None:
             raise
-        raise ModelError("invalid", path=path, fault=violation.rstrip(". ")) from None
+        raise invalid_model(path, model, violation) from None
+
+
+def invalid_model(path: Path, model: onnx.ModelProto, violation: str) -> ModelError:
+    """Return the error for a model that onnx's checker rejects; it says so if the model is newer than onnx."""
+    opset = max((each.version for each in model.opset_import if each.domain in {"", "ai.onnx"}), default=0)
+    pairs = {
+        "IR version": (model.ir_version, int(onnx.IR_VERSION)),
+        "opset": (opset, onnx.defs.onnx_opset_version()),
+    }
+    for what, (version, known) in pairs.items():
+        if version > known:
+            installed = onnx.__version__
+            return ModelError(
+                "newer-than-onnx", path=path, what=what, version=version, installed=installed, known=known
+            )
+    return ModelError("invalid", path=path, fault=violation.rstrip(". "))
 
 
 def model_violation(model: onnx.ModelProto, *, shapes: bool = False) -> str | None:

@@ -30,7 +30,7 @@ from conformance.exact.models.graphs import (
     with_inferred_types,
 )
 from conformance.exact.models.input_files import MAX_DENSE_ELEMENTS
-from conformance.exact.models.model_validity import MAX_MODEL_BYTES, model_violation, read_model
+from conformance.exact.models.model_validity import MAX_MODEL_BYTES, invalid_model, model_violation, read_model
 from conformance.own.graphs.inlining import inline_functions
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class LoadedModel:
         complete(model, str(path))
         violation = model_violation(_without_external_data(model) if data_folder else model)
         if violation is not None:
-            raise ModelError("invalid", path=path, fault=violation.rstrip(". "))
+            raise invalid_model(path, model, violation)
         prepared = with_inferred_types(inline_functions(model))
         sparse = (prod(each.dims) for graph in all_graphs(prepared) for each in graph.sparse_initializer)
         if sum(sparse) > MAX_DENSE_ELEMENTS:
