@@ -13,12 +13,14 @@ if TYPE_CHECKING:
     from conformance.base.errors import ConformanceError
     from conformance.exact.judgement.array_judgement import Judgement, assert_conforms, evaluate, judge
     from conformance.exact.judgement.hard_inputs import hard_inputs, nodes
+    from conformance.own.audit.model_audit import audit_model
     from conformance.own.kernel_referee import judge_kernel
 
 __all__ = [
     "ConformanceError",
     "Judgement",
     "assert_conforms",
+    "audit_model",
     "evaluate",
     "hard_inputs",
     "judge",
@@ -32,6 +34,7 @@ PROJECT_URL = ""
 """Address of the project; empty until it is known. `python scripts/set_project_url.py URL` sets it in every file."""
 
 _MODULE_OF_NAME = {
+    "audit_model": "conformance.own.audit.model_audit",
     "judge_kernel": "conformance.own.kernel_referee",
     **dict.fromkeys(("hard_inputs", "nodes"), "conformance.exact.judgement.hard_inputs"),
     "ConformanceError": "conformance.base.errors",

@@ -15,23 +15,19 @@ from conformance.base.files.atomic_write import write_json_atomically, write_tex
 from conformance.base.files.temp_dir import check_empty, supervised_temp_dir
 from conformance.base.serialization.terminal import print_line, print_notice, print_progress
 from conformance.base.verdicts import Level
-from conformance.commands.command_options import FailLevel, add_options, default_of, print_written_reports
+from conformance.commands.command_options import FailLevel, add_options, print_written_reports
 from conformance.run.report.report_files import ReportFiles
-from conformance.subjects.isolation.limits import Limits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from conformance.base.jobs.job import Workers as TeamOfWorkers
     from conformance.own.audit.audit_job import AuditWorkers
-    from conformance.own.audit.audit_report import AuditOutcome
     from conformance.own.audit.audit_session import AuditOptions, SubjectAudit
+    from conformance.own.audit.model_audit import ModelAudit
     from conformance.own.graphs.model_inputs import InputSet
     from conformance.own.graphs.reading import LoadedModel
     from conformance.subjects.calling.subject_loading import Subject
-
-MAX_VALUES_BYTES = 2**33
-"""Maximum size of all exposed values of one run."""
 
 
 @add_options
@@ -72,6 +68,7 @@ def audit(
     from conformance.own.audit.audit_cases import write_cases
     from conformance.own.audit.audit_report import AuditOutcome
     from conformance.own.audit.audit_session import AuditOptions
+    from conformance.own.audit.model_audit import PROBES, ModelAudit, audit_limits
     from conformance.own.graphs.model_inputs import choose_inputs, chosen_text, input_text, save_inputs_to
     from conformance.own.graphs.reading import LoadedModel
     from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
@@ -96,29 +93,27 @@ def audit(
         if data_set.chosen:
             show(chosen_text(data_set.chosen))
     subjects = [SubjectName.parse(text, SubjectKind.BACKEND) for text in backend]
-    limits = Limits(timeout, file=MAX_VALUES_BYTES, base_output=MAX_VALUES_BYTES)
     is_shared = resume is not None or dask is not None or (workers or 1) > 1
     audits = []
     with (
-        started_subjects(subjects, limits, no_isolation=no_isolation) as started,
+        started_subjects(subjects, audit_limits(timeout), no_isolation=no_isolation) as started,
         _audit_workers(team if is_shared else None, resume, audited.digest) as pool,
     ):
         if save_inputs is not None:
             save_inputs_to(save_inputs, data_sets, names)
-        count = default_of("audit", "probes") if probes is None else probes
-        options = AuditOptions(all_elements, output is not None, pool, count)
+        options = AuditOptions(all_elements, output is not None, pool, PROBES if probes is None else probes)
         shapes = [word for each in shape or () for word in ("--shape", each)]
         for subject, data_set in product(started, data_sets):
             given = ("--inputs", data_set.name) if inputs else (*shapes, "--seed", str(seed))
             command = None if node else _command(model, subject.id, given, probes, no_isolation=no_isolation)
             audits.append(_audit_one(audited, subject, data_set, node, replace(options, command=command), show))
-    outcome = AuditOutcome.of(audits, Level(fail_level), require_judged)
-    _write_reports(json, html, (audited, audits, texts, None if inputs else seed), outcome)
+    result = ModelAudit(audited, audits, texts, None if inputs else seed, Level(fail_level), require_judged)
+    _write_reports(json, html, result)
     print_written_reports(reports)
     if output is not None and write_cases(output, (case for each in audits for case in each.cases)):
         show(f"Wrote {output}.")
-    show(_outcome_line(outcome, audits, Level(fail_level), require_judged))
-    if outcome is AuditOutcome.FAILED:
+    show(result.summary)
+    if result.outcome is AuditOutcome.FAILED:
         raise typer.Exit(ExitStatus.FAILS)
 
 
@@ -144,19 +139,13 @@ def _audit_one(
     return audit
 
 
-def _write_reports(
-    json: Path | None,
-    html: Path | None,
-    content: tuple[LoadedModel, Sequence[SubjectAudit], Sequence[str], int | None],
-    outcome: AuditOutcome,
-) -> None:
-    """Write the reports; their content is the model, the audits, the texts of the inputs, and the seed."""
+def _write_reports(json: Path | None, html: Path | None, result: ModelAudit) -> None:
+    """Write the reports of the audits."""
     from conformance.own.audit.audit_page import render_page
-    from conformance.own.audit.audit_report import audit_document
 
-    write_json_atomically(json, None if json is None else audit_document(*content))
+    write_json_atomically(json, None if json is None else result.document)
     if html is not None:
-        write_text_atomically(html, render_page(*content[:3], outcome))
+        write_text_atomically(html, render_page(result.model, result.audits, result.inputs, result.outcome))
 
 
 def _command(model: Path, subject: str, given: Sequence[str], probes: int | None, *, no_isolation: bool) -> str:
@@ -166,17 +155,6 @@ def _command(model: Path, subject: str, given: Sequence[str], probes: int | None
     chosen = ["--no-isolation"] if no_isolation else []
     chosen += [] if probes is None else ["--probes", str(probes)]
     return shlex.join(["onnx-conformance", "audit", str(model), "-b", subject, *given, *chosen])
-
-
-def _outcome_line(outcome: AuditOutcome, audits: Sequence[SubjectAudit], level: Level, required: float) -> str:
-    """Return the outcome of some audits at a level, with the required judged share, in one line."""
-    from conformance.own.audit.audit_report import AuditOutcome, JudgedShare, summary_text
-
-    is_enough = all(JudgedShare.of([each], level).is_enough(required) for each in audits)
-    missing = "" if is_enough else "; too little was judged"
-    if outcome is AuditOutcome.NO_VERDICT:
-        missing = "; every element is unspecified or has no useful bound"
-    return f"{outcome}: {summary_text(audits)}{missing}"
 
 
 @contextmanager

@@ -102,16 +102,7 @@ def call_of_model(given: onnx.ModelProto | bytes | os.PathLike[str], inputs: Val
     names = [value.name for value in model.graph.input]
     required = required_input_names(model.graph)
     is_short = isinstance(inputs, Sequence) and len(inputs) == len(required)
-    fed = _by_name(inputs, required if is_short else names, "input")
-    if missing := [name for name in required if fed.get(name) is None]:
-        raise UsageError("value-missing", kind="input", name=missing[0], title=model.graph.name or "the model")
-    values = {name: given_value(each, name) for name, each in fed.items() if each is not None}
-    for value in model.graph.input:
-        if isinstance(array := values.get(value.name), np.ndarray):
-            try:
-                DeclaredInput.of(value).check(array.dtype, array.shape)
-            except ValueError as error:
-                raise UsageError("call-invalid", title=model.graph.name or "the model", problem=error) from None
+    values = fed_values(model.graph, inputs, required if is_short else names)
     try:
         constants = {**initializer_arrays_in(model.graph, folder), **constant_node_values(model.graph)}
     except Unsupported as error:
@@ -119,6 +110,32 @@ def call_of_model(given: onnx.ModelProto | bytes | os.PathLike[str], inputs: Val
     outputs = [value.name for value in model.graph.output]
     title = model.graph.name or "model"
     return OperatorCall(title, model, {**constants, **values}, dict(zip(outputs, outputs, strict=True)), False)
+
+
+def fed_values(graph: onnx.GraphProto, inputs: Values, names: Sequence[str]) -> dict[str, Any]:
+    """Return the inputs of a graph by name, without those that are None.
+
+    Args:
+        graph: the main graph of a model.
+        inputs: its inputs, by name or in order.
+        names: the inputs that may be given, in order.
+
+    Raises:
+        UnknownName: there is no such input.
+        UsageError: an input is missing, or has another type or shape than the model declares.
+    """
+    title = graph.name or "the model"
+    fed = _by_name(inputs, names, "input")
+    if missing := [name for name in required_input_names(graph) if fed.get(name) is None]:
+        raise UsageError("value-missing", kind="input", name=missing[0], title=title)
+    values = {name: given_value(each, name) for name, each in fed.items() if each is not None}
+    for value in graph.input:
+        if isinstance(array := values.get(value.name), np.ndarray):
+            try:
+                DeclaredInput.of(value).check(array.dtype, array.shape)
+            except ValueError as error:
+                raise UsageError("call-invalid", title=title, problem=error) from None
+    return values
 
 
 def _parsed(content: bytes) -> onnx.ModelProto:

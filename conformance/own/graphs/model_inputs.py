@@ -20,6 +20,7 @@ from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
 from conformance.base.errors import UsageError
 from conformance.base.files.atomic_write import read_input, write_bytes_atomically
+from conformance.exact.judgement.operator_call import fed_values
 from conformance.exact.models.arrays import (
     MAX_RANK,
     Array,
@@ -32,7 +33,7 @@ from conformance.exact.models.arrays import (
     type_name,
 )
 from conformance.exact.models.graphs import is_operator, iter_nodes
-from conformance.exact.models.input_files import DeclaredInput, known_dtype, required_inputs
+from conformance.exact.models.input_files import DeclaredInput, known_dtype, required_input_names, required_inputs
 from conformance.exact.models.model_building import pseudo_random_array
 from conformance.exact.models.types import dimension_text
 from conformance.own.graphs.open_sizes import DEFAULT_SIZE, choose_sizes
@@ -40,6 +41,8 @@ from conformance.own.graphs.open_sizes import DEFAULT_SIZE, choose_sizes
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
+
+    from conformance.exact.judgement.operator_call import Values
 
 MAX_INPUT_BYTES = 2**31
 """Maximum size of a file of inputs."""
@@ -128,6 +131,26 @@ def choose_inputs(model: onnx.ModelProto, path: Path | None, shapes: Sequence[st
     if shapes:
         raise UsageError("options-conflict.two", first="--shape", second="--inputs")
     return read_inputs(path, model.graph)
+
+
+def given_inputs(graph: onnx.GraphProto, inputs: Values) -> InputSet:
+    """Return the inputs that a caller gives as arrays.
+
+    Args:
+        graph: the main graph of the model.
+        inputs: the inputs without initializer, by name or in order.
+
+    Raises:
+        UnknownName: there is no such input without initializer.
+        UsageError: an input is missing, is no array, or has another type or shape than the model declares.
+    """
+    names = required_input_names(graph)
+    values = fed_values(graph, inputs, names)
+    for name in names:
+        if not isinstance(values[name], np.ndarray):
+            problem = f"the input {name} is not a tensor"
+            raise UsageError("call-invalid", title=graph.name or "the model", problem=problem)
+    return InputSet("given arrays", tuple(values[name] for name in names))
 
 
 def chosen_text(options: Sequence[str]) -> str:
