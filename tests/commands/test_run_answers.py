@@ -27,6 +27,21 @@ class TestBackends:
         (here / "given.py").write_text("from fake_subject import always_wrong as New\n")
         assert "\ngiven:New: 1 cause" in run("-b", "given:New", "--case", ADAM, "--no-diagnosis").out
 
+    @pytest.mark.parametrize(
+        ("statement", "is_told"), [("{}[node.op_type]", True), ("raise ValueError('size')", False)]
+    )
+    def test_run_says_how_a_backend_reports_a_missing_operator(self, run, here, statement, is_told):
+        (here / "given_lacking.py").write_text(
+            "from fake_subject import always_right\n"
+            "def prepare(model, device):\n"
+            "    for node in model.graph.node:\n"
+            f"        if node.op_type == 'Adam': {statement}\n"
+            "    return always_right(model)\n"
+        )
+        told = [line for line in run("-b", "given_lacking", "--no-diagnosis").out.splitlines() if "Implemented" in line]
+        assert len(told) == is_told
+        assert all("Adam end" in line and "KeyError" in line for line in told)
+
     def test_run_shows_only_smallest_case_of_cause(self, run):
         ended = run("-b", "fake_subject:raises_on_run", "--no-diagnosis")
         assert re.search(r"^1\. error: .* \(\d cases\)$", ended.out, re.MULTILINE), ended.out

@@ -20,6 +20,7 @@ from msgspec.structs import replace
 from conformance import __version__
 from conformance.base.errors import OutputFault, UsageError
 from conformance.base.files.atomic_write import deferred_signals
+from conformance.base.verdicts import Verdict
 from conformance.corpus.cases.case import MODELS_CORPUS
 from conformance.corpus.cases.case_loading import load_case_in_memory
 from conformance.corpus.cases.corpus import MANIFEST, manifest_bytes
@@ -30,6 +31,7 @@ from conformance.run.diagnosis.collected_results import ResultCollector
 from conformance.run.expectations.criterion import CaseFacts, case_facts
 from conformance.run.expectations.rules import Standing
 from conformance.run.results.failure_groups import CaseResult, FailureGrouper
+from conformance.run.results.missing_operators import missing_operator_sentences
 from conformance.run.results.outcome_counts import count_node_shares
 from conformance.run.results.recorded_environment import processor
 from conformance.run.results.records import (
@@ -57,7 +59,7 @@ if TYPE_CHECKING:
 
     from msgspec import Struct
 
-    from conformance.base.verdicts import Level, Verdict
+    from conformance.base.verdicts import Level
     from conformance.corpus.cases.corpus import Corpus, CorpusCase
     from conformance.run.corpus_run.resume import InterruptedRun
     from conformance.run.expectations.criterion import PassCriterion
@@ -235,6 +237,15 @@ class JudgedResults:
     def failure_groups(self, diagnoses: Iterable[DiagnosisRecord]) -> list[FailureGroup]:
         """Return the groups of unexpected failures, with the diagnoses that explain them."""
         return self._grouper.groups(diagnoses)
+
+    def missing_operators(self) -> list[str]:
+        """Return a sentence for each subject that ends in an error where it seems to lack operators."""
+        errors = [
+            result
+            for result, _ in self._for_diagnosis
+            if result.verdict is Verdict.ERROR and result.phase != "start" and result.expected is None
+        ]
+        return missing_operator_sentences(errors, self._verdicts, lambda case: self._facts_of(case).operators)
 
     def failing_cases(self) -> dict[str, list[str]]:
         """Return the ids of all failing cases by subject, of every level, also of known failures."""

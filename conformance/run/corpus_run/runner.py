@@ -51,6 +51,7 @@ class Outcome:
         node_shares: the share of the nodes of a user's models that each subject computes correctly.
         fault: an internal error after the verdicts, or None.
         is_interrupted: whether the user interrupted the run.
+        missing_operators: a sentence for each subject that ends in an error where it seems to lack operators.
     """
 
     settings: Settings
@@ -62,6 +63,7 @@ class Outcome:
     node_shares: Sequence[NodeShare]
     fault: OutputFault | None = None
     is_interrupted: bool = False
+    missing_operators: Sequence[str] = ()
 
     @property
     def passes(self) -> bool:
@@ -224,6 +226,7 @@ def _finish(session: RunSession, execution: Execution, *, is_interrupted: bool) 
         judged.node_shares(),
         fault,
         is_interrupted,
+        judged.missing_operators(),
     )
 
 

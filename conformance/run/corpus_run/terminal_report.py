@@ -179,6 +179,7 @@ def print_outcome(outcome: Outcome, options: OutputOptions) -> None:
     lines = [_selection_line(outcome), *(share.sentence for share in outcome.node_shares), *_notes(outcome)]
     lines += [counts.weaker_sentence] if counts.weaker_sentence else []
     lines += [*_group_lines(outcome.groups, options.detail), *_unexplained(outcome, options.detail)]
+    lines += map(one_line, outcome.missing_operators)
     lines += [_next_command(outcome.groups, options)] if outcome.groups and options.keeps_corpus else []
     for line in lines:
         print_styled(line, err=options.to_stderr)
