@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from conformance.exact.judgement.hard_inputs import hard_inputs, nodes
     from conformance.own.audit.model_audit import audit_model
     from conformance.own.kernel_referee import judge_kernel
+    from conformance.run.corpus_run.silent_run import run_corpus
 
 __all__ = [
     "ConformanceError",
@@ -26,6 +27,7 @@ __all__ = [
     "judge",
     "judge_kernel",
     "nodes",
+    "run_corpus",
 ]
 
 __version__ = "0.3.0"
@@ -36,6 +38,7 @@ PROJECT_URL = ""
 _MODULE_OF_NAME = {
     "audit_model": "conformance.own.audit.model_audit",
     "judge_kernel": "conformance.own.kernel_referee",
+    "run_corpus": "conformance.run.corpus_run.silent_run",
     **dict.fromkeys(("hard_inputs", "nodes"), "conformance.exact.judgement.hard_inputs"),
     "ConformanceError": "conformance.base.errors",
     **dict.fromkeys(

@@ -145,7 +145,9 @@ def bars() -> Iterator[Bar]:
     by_wing: dict[str, int] = defaultdict(int)
     for module, text in texts.items():
         by_wing[".".join(module.split(".")[:2])] += code_lines(text)
-    cycles = import_cycles({module: graph.find_modules_directly_imported_by(module) for module in graph.modules})
+    imports = {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
+    imports[PACKAGE] = set()  # it imports a public name when it is used
+    cycles = import_cycles(imports)
     own = {module: source for module, source in texts.items() if module not in STANDALONE}
     shared = {name: where for name, where in public_classes(own).items() if len(where) > 1}
     empty = [

@@ -39,7 +39,7 @@ DASK_CHUNK_WORKERS = 16
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of a run whose results are written.
+    """The outcome of a run whose results are written. It is true if the run passes.
 
     Attributes:
         settings: the settings of the run.
@@ -64,6 +64,9 @@ class Outcome:
     fault: OutputFault | None = None
     is_interrupted: bool = False
     missing_operators: Sequence[str] = ()
+
+    def __bool__(self) -> bool:
+        return self.passes
 
     @property
     def passes(self) -> bool:
