@@ -52,6 +52,11 @@ class TestBackends:
         judged = [id for id in SMALL if id != SILENT]
         assert [id for id in judged if id not in told] == []
 
+    def test_crash_under_a_limit_of_memory_names_the_limit(self, run_isolated):
+        ended = run_isolated("-b", "exec:sh -c 'kill -SEGV $$'", "--case", ADAM, "--memory", "512M")
+        assert "SIGSEGV" in ended.out
+        assert "--memory limits its address space to 512 MiB" in ended.out
+
     def test_q_leaves_all_but_the_gate(self, run):
         assert run("-b", WRONG, "-q", "--case", ADAM).out.splitlines() == [
             "FAILED: 1 of 1 judged",

@@ -393,8 +393,17 @@ class PassCriterion:
 
     def _unmatched_patterns(self) -> list[str]:
         """Return a sentence for each pattern without cases; a case counts only for the first entry that matches it."""
-        entries = [entry for file in self.settings.expectations.values() for entry in file.entries]
-        return [sentence for entry in entries for sentence in self._unmatched(entry)]
+        return [sentence for file in self.settings.expectations.values() for sentence in self._unmatched_of(file)]
+
+    def _unmatched_of(self, file: Expectations) -> list[str]:
+        """Return the sentences for a file; one sentence if none of several entries resembles a case."""
+        matching = {location for location, _ in self._matched_patterns}
+        if len(file.entries) > 1 and matching.isdisjoint(entry.location for entry in file.entries):
+            patterns = [pattern for entry in file.entries for pattern in entry.cases]
+            if not any(nearest_name(each, self._cases, _MIN_SIMILARITY) for each in patterns[:MAX_REASONS]):
+                count = len(file.entries)
+                return [f"{file.name}: none of its {count} entries matches a case: is the file about another corpus?"]
+        return [sentence for entry in file.entries for sentence in self._unmatched(entry)]
 
     def _unmatched(self, entry: Expectation) -> list[str]:
         unmatched = [

@@ -254,7 +254,9 @@ class SubjectProcess:
         partial = f", after {quote_line(answer)}" if answer else ""
         if how is None:
             return ProtocolViolation(f"closed its standard input or output before it answered `{command}`{partial}")
-        return Crashed(f"{how} before it answered `{command}`{partial}{self._last_stderr_line()}")
+        memory = f"{self._limits.memory / 2**20:.4g} MiB"
+        limit = f", and --memory limits its address space to {memory}" if self._limits.memory else ""
+        return Crashed(f"{how} before it answered `{command}`{partial}{limit}{self._last_stderr_line()}")
 
     def _describe_exit(self) -> str | None:
         """Wait up to `GRACE_SECONDS` for the exit; return in words how the process ended, or None if it still runs."""

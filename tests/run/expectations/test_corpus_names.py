@@ -46,6 +46,15 @@ def test_expectations_for_another_corpus_are_refused(command, here, renamed, sma
     assert_bad_input(ended, "expectations.other-corpus", "known.toml", "onnx")
 
 
+def test_file_without_a_matching_entry_is_named_once_as_of_another_corpus(command, here, small_corpus):
+    entry = '[[expect]]\ncases = ["test_{}"]\nverdict = "fail"\nreason = "no kernel"\n'
+    names = ["abs_ours_01", "celu_ours_07", "tile_ours_12"]
+    text = f'subject = "{RIGHT}"\n' + "".join(map(entry.format, names))
+    (here / "known.toml").write_text(text, encoding="utf-8")
+    ended = command("run", "--data", small_corpus, "-b", RIGHT, "--expect", "known.toml")
+    assert (ended.status, ended.out.count("known.toml"), "another corpus" in ended.out) == (1, 1, True), ended.out
+
+
 def test_new_expectations_file_names_the_corpus(command, here, renamed):
     wrong = "fake_subject:always_wrong"
     command("run", "--data", renamed, "-b", wrong, "--results", "out.jsonl")
