@@ -145,7 +145,7 @@ class DeclaredInput:
         Raises:
             ValueError: the kind, the element type or the shape differs.
         """
-        if isinstance(value, np.ndarray):
+        if isinstance(value, np.ndarray | np.generic):
             self.check(value.dtype, value.shape)
         elif self.dtype is not None:
             raise ValueError(f"the value {self.name} is a {type(value).__name__}, but the model declares a tensor")
