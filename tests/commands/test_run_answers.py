@@ -54,8 +54,7 @@ class TestBackends:
 
     def test_crash_under_a_limit_of_memory_names_the_limit(self, run_isolated):
         ended = run_isolated("-b", "exec:sh -c 'kill -SEGV $$'", "--case", ADAM, "--memory", "512M")
-        assert "SIGSEGV" in ended.out
-        assert "--memory limits its address space to 512 MiB" in ended.out
+        assert [name for name in ("SIGSEGV", "--memory", "512 MiB") if name not in ended.out] == []
 
     def test_q_leaves_all_but_the_gate(self, run):
         assert run("-b", WRONG, "-q", "--case", ADAM).out.splitlines() == [
