@@ -24,6 +24,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from conformance.base.errors import ConformanceError, UsageError
 from conformance.base.files.atomic_write import is_standard_output, write_text_atomically
+from conformance.base.files.suite_files import has_generators
 from conformance.base.processes.start import available_processors
 from conformance.base.serialization.decoding import read_own_toml
 from conformance.base.serialization.printable_text import escape_unprintable
@@ -152,7 +153,10 @@ class _CommonHelp:
     def get_params(self, ctx: Any) -> list[Any]:
         """Return the parameters of the verb, including `--help` and `--verbose`."""
         parameters: list[Any] = super().get_params(ctx)  # type: ignore[misc]
+        entries = _VERB_OPTIONS.get(ctx.command.name or "", {})
         for parameter in parameters:
+            if parameter.name in entries and entries[parameter.name].needs_checkout:
+                parameter.hidden = not has_generators()
             if getattr(parameter, "is_flag", False):
                 parameter.metavar = ""
         return parameters

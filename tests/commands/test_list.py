@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from corpora import ADAM
 from refusals import assert_bad_input
 
@@ -24,6 +25,11 @@ class TestList:
         *_, placed = ended.out.split("momentum placed: ")
         assert placed.startswith("0 cases\n  scope: main, if_then, ")
         assert re.search(r"\n  0 of \d+ triples", placed)
+
+    @pytest.mark.parametrize("is_checkout", [True, False])
+    def test_coverage_is_offered_only_in_a_checkout(self, command, monkeypatch, is_checkout):
+        monkeypatch.setattr("conformance.commands.command_options.has_generators", lambda: is_checkout)
+        assert ("--coverage" in command("list", "--help").out) == is_checkout
 
     def test_generators_have_a_line_each(self, command):
         assert {"adam", "momentum", "adagrad", "argmax"} <= {

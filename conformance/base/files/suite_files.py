@@ -17,3 +17,8 @@ def find_suite_path(installed: str, in_checkout: str) -> Path:
     """
     path = PACKAGE_FOLDER / installed
     return path if path.exists() else PACKAGE_FOLDER.parent / in_checkout
+
+
+def has_generators() -> bool:
+    """Return whether the generators of the corpus are beside it, as in a checkout; an installation has none."""
+    return find_suite_path("corpus.zip", "data").with_name("generators").is_dir()

@@ -33,6 +33,7 @@ class OptionEntry:
         maximum: largest allowed number.
         completion: function of `commands.completion` that returns possible values; empty if there is none.
         show_default: whether `--help` shows the default value.
+        needs_checkout: whether the option works only in a checkout. An installation does not offer it.
     """
 
     help: str
@@ -48,6 +49,7 @@ class OptionEntry:
     maximum: float | None = None
     completion: str = ""
     show_default: bool = True
+    needs_checkout: bool = False
 
 
 _TYPES = {each.__name__: each for each in (str, Path, int, float, bool)}
