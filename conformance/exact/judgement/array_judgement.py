@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import onnx
 
-from conformance.base.errors import UsageError
+from conformance.base.errors import UnknownName, UsageError
 from conformance.base.serialization.printable_text import first_line
 from conformance.base.verdicts import Level, Unsupported
 from conformance.exact.judgement.distances import find_distances
@@ -72,6 +72,9 @@ LEFT_OUT = "left out of the sample"
 
 ALWAYS_COUNTED = frozenset({LEFT_OUT, *REASONS.values()})
 """Reasons that a judgement leaves out if they hold for no element."""
+
+JUDGED_LEVELS = [str(Level.MUST), str(Level.SHOULD)]
+"""Names of the levels at which results are judged."""
 
 
 @dataclass(frozen=True)
@@ -212,6 +215,17 @@ class AdmissibleOutput:
     upper: np.ma.MaskedArray[Any, Any]
 
 
+def judged_level(name: str) -> Level:
+    """Return the level of a name: `must` or `should`.
+
+    Raises:
+        UnknownName: no result is judged at this level, or it does not exist.
+    """
+    if name not in JUDGED_LEVELS:
+        raise UnknownName("value", kind="level", name=name, known=JUDGED_LEVELS)
+    return Level(name)
+
+
 def judge(
     model_or_operator: ModelOrOperator,
     inputs: Values,
@@ -242,7 +256,7 @@ def judge(
             read, or a value is no array.
     """
     call = _call(model_or_operator, inputs, attributes, opset, outputs)
-    return _OutputJudge(call, call.outputs_by_name(outputs), Level(level), max_elements).judge()
+    return _OutputJudge(call, call.outputs_by_name(outputs), judged_level(level), max_elements).judge()
 
 
 def assert_conforms(
@@ -303,7 +317,7 @@ def evaluate(
                 values.update((name, _unrounded(each) if not call.is_operator else each) for name, each in found)
         exact = _exact_outputs(call)
         return [
-            _admissible_output(name, values.get(own), exact.get(own), Level(level))
+            _admissible_output(name, values.get(own), exact.get(own), judged_level(level))
             for name, own in call.output_names.items()
         ]
     except Unsupported as error:

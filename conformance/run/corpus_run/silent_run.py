@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from conformance.base.errors import UnknownName
 from conformance.base.verdicts import Level
+from conformance.exact.judgement.array_judgement import judged_level
 from conformance.run.corpus_run.run_session import RunSession
 from conformance.run.corpus_run.runner import WorkerExecution, judge_corpus
 from conformance.run.corpus_run.settings import settings_from_options
@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from conformance.run.corpus_run.runner import Outcome
-
-FAIL_LEVELS = [str(Level.MUST), str(Level.SHOULD)]
-"""The levels whose cases can fail a run."""
 
 
 def run_corpus(
@@ -45,8 +42,7 @@ def run_corpus(
         OutputFault: the failures could not be explained, because of an error of the suite.
         KeyboardInterrupt: the user interrupted the run.
     """
-    if fail_level not in FAIL_LEVELS:
-        raise UnknownName("value", kind="level", name=fail_level, known=FAIL_LEVELS)
+    judged_level(fail_level)
     settings = settings_from_options(
         {
             SubjectKind.BACKEND: [backend],

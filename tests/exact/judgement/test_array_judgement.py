@@ -330,3 +330,10 @@ def test_integers_of_four_bits_are_judged():
 def test_bytes_in_the_other_order_and_views_are_read():
     assert judge("Relu", [X.astype(">f4")], [np.maximum(X, 0).astype(">f4")])
     assert judge("Relu", [X[::-1, ::2]], [np.maximum(X, 0)[::-1, ::2]])
+
+
+@pytest.mark.parametrize("function", [judge, assert_conforms])
+def test_unknown_level_is_an_error_with_a_code(function):
+    with pytest.raises(ConformanceError) as raised:
+        function("Abs", [np.ones(1, np.float32)], [np.ones(1, np.float32)], level="x")
+    assert raised.value.code == "name.value"
