@@ -125,8 +125,8 @@ def test_onnxoptimizer_pass_name_equals_that_of_suite(subject):
 WITHOUT_EXTRA = {"onnx-reference", "onnxruntime-openvino"}
 """The first is a part of onnx, a dependency of the suite; the package of the extra would overwrite the second."""
 
-COMMAND_EXTRAS = {"census", "dask"}
-"""Extras for commands, without a runtime."""
+COMMAND_EXTRAS = {"census", "dask", "hypothesis"}
+"""Extras for commands and for the Python interface, without a runtime."""
 
 
 def toml(path):

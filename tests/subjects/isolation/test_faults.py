@@ -269,6 +269,7 @@ PLACES = {
     "commands/explain.py _runner.answers": "the exception ends the command, and SuiteFault passes",
     "own/blame/model_comparison.py Comparison.rewrite": "rewrite",
     "own/graphs/intermediate_values.py run_each": "run",
+    "own/kernel_referee.py _caller.call": "only the calls of the kernel are in the block, and `run` shows it for them",
     "run/diagnosis/recorded_outputs.py observe": "observe",
     "run/judging/backend.py CompanionModel.__init__": "companion",
     "run/judging/backend.py CompanionModel.run": "companion",
