@@ -11,7 +11,8 @@ from repository import SUPPORT
 
 @pytest.fixture
 def suite(here):
-    """Directory of another test suite, which has one test."""
+    """Directory of another test suite, which has one test and its own settings."""
+    (here / "pytest.ini").write_text("[pytest]\n")  # not those of this project, if the directory is in its checkout
     (here / "test_own.py").write_text("def test_own_item():\n    pass\n")
     return here
 
