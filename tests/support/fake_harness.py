@@ -309,6 +309,11 @@ class LeavesAProcess(WellBehaved):
 # Faults of outputs.
 
 
+class KnowsFloatAlone(WellBehaved):
+    def output(self, tensor):
+        return {**tensor, "dtype": {"float": "float"}[tensor["dtype"]]}
+
+
 class MistakesTypes(WellBehaved):
     def output(self, tensor):
         return {**tensor, "dtype": "int32"}

@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from conformance.exact.models.arrays import type_name
-from conformance.subjects.harness_check.harness_probes import PROBES_BY_OPERATOR, Probe, unknown_operator_probe
+from conformance.subjects.harness_check.harness_probes import (
+    PROBED_TYPES,
+    PROBES_BY_OPERATOR,
+    Probe,
+    identity_probe,
+    unknown_operator_probe,
+)
 from conformance.subjects.harness_check.harness_session import (
     HarnessSession,
     RuleSkipped,
@@ -131,6 +137,20 @@ def _check_unsupported(session: HarnessSession) -> None:
         answer = session.run(probe.inputs)
     if "unsupported" not in answer:
         raise RuleViolation("the answer has no `unsupported`, neither to `load` nor to `run`")
+
+
+def _check_unsupported_type(session: HarnessSession) -> None:
+    """Check that each type is computed or unsupported: Identity copies elements, and an error can have no other cause.
+
+    An operator that the runtime lacks has the answer `unsupported` to its model, and so nothing is checked.
+    """
+    for dtype in PROBED_TYPES:
+        probe = identity_probe(SMALL_SHAPE, 1, dtype)
+        answer = session.load(probe.model)
+        if "loaded" in answer:
+            answer = session.run(probe.inputs)
+        if "error" in answer:
+            raise RuleViolation(f"a tensor of type {dtype} is answered with an error")
 
 
 def _check_some_model_runs(session: HarnessSession) -> None:

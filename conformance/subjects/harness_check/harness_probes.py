@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 from onnx import helper
 
-from conformance.exact.models.arrays import Array, type_name, type_number
+from conformance.exact.models.arrays import Array, dtype_of, type_name, type_number
 from conformance.exact.models.types import TRAINING_DOMAIN
 
 if TYPE_CHECKING:
@@ -17,6 +17,12 @@ if TYPE_CHECKING:
 
 PROBE_IR_VERSION = 8
 PROBE_OPSET = 13
+
+PROBED_TYPES = (
+    *("double", "float16", "bfloat16", "bool"),
+    *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+)
+"""Element types of Identity in the opset of the probes, which not every harness supports."""
 
 
 @dataclass(frozen=True)
@@ -44,9 +50,9 @@ class Probe:
         return cls(model, inputs, outputs)
 
 
-def identity_probe(shape: Sequence[int], start: int) -> Probe:
-    """Return a probe with an Identity node; the input has consecutive numbers of type float, from `start`."""
-    X = _consecutive_floats(shape, start)
+def identity_probe(shape: Sequence[int], start: int, dtype: str = "float") -> Probe:
+    """Return a probe with an Identity node; the input has consecutive numbers of one type, from `start`."""
+    X = _consecutive_floats(shape, start).astype(dtype_of(type_number(dtype)))
     return Probe.of_node(helper.make_node("Identity", ["X"], ["Y"]), {"X": X}, {"Y": X})
 
 

@@ -46,6 +46,7 @@ VIOLATIONS = {
     "CrashesOnBadModels": ("invalid-model", "SIGSEGV"),
     "LoadsAnything": ("invalid-model", "the answer has no `error`"),
     "CallsUnsupportedAnError": ("unsupported", "the answer has no `unsupported`"),
+    "KnowsFloatAlone": ("unsupported-type", "a tensor of type double is answered with an error"),
     "MistakesTypes": ("types-and-shapes", "int32 of shape [2, 3] instead of float"),
     "SaysFloat32": ("types-and-shapes", "float32 of shape [2, 3] instead of float"),
     "FlattensShapes": ("types-and-shapes", "float of shape [6] instead of float of shape [2, 3]"),
@@ -138,7 +139,7 @@ class TestCommand:
         ended = command("check-harness", _exec("WellBehaved"))
         assert ended.status == 0, ended.out
         lines = ended.out.splitlines()
-        assert re.findall(r"\d+", lines[-1])[:2] == ["22", "0"]
+        assert re.findall(r"\d+", lines[-1])[:2] == ["23", "0"]
         assert all(line.startswith("✓ ") for line in lines[:-1])
 
     def test_command_prints_messages_and_hint_of_violation(self, command):
