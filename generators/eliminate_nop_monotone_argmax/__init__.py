@@ -2,7 +2,8 @@
 
 The pass removes Log, Exp, Sqrt, Softmax or LogSoftmax if ArgMax is the only consumer of its result, because these
 operators do not change the index of the maximum. In this package, *the operator* is one of these five, and *the pair*
-is the operator followed by ArgMax. Each module has a family of cases and a function `cases`.
+is the operator followed by ArgMax. Most families are texts, whose form `case_texts` describes; `model_changes` has the
+parts of their models that have no text form. The other families are modules with a function `cases`.
 """
 
 from __future__ import annotations
@@ -18,22 +19,19 @@ from generators.eliminate_nop_monotone_argmax import (
     contexts,
     elsewhere,
     fields,
-    function_bodies,
     hazard_cases,
-    interface,
     invalid_models,
     long_chains,
     neighbours,
     node,
     not_injective,
-    operator_domains,
     other_operators,
     preservation,
-    subgraphs,
     surroundings,
     types_and_shapes,
-    uses,
 )
+from generators.eliminate_nop_monotone_argmax.case_texts import read_cases
+from generators.eliminate_nop_monotone_argmax.model_changes import CHANGES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,14 +43,9 @@ FAMILIES = (
     base,
     other_operators,
     axes,
-    uses,
     chains,
     long_chains,
-    subgraphs,
     contexts,
-    interface,
-    operator_domains,
-    function_bodies,
     preservation,
     fields,
     surroundings,
@@ -65,10 +58,15 @@ FAMILIES = (
     hazard_cases,
     invalid_models,
 )
-"""Modules with cases, in the order of the corpus."""
+"""Modules with cases."""
+
+TEXTS = ("uses", "subgraphs", "interface", "operator_domains", "function_bodies")
+"""Names of the texts with cases."""
 
 
 def cases() -> Iterator[Case]:
     """Yield all cases of the pass."""
+    for name in TEXTS:
+        yield from read_cases(name, CHANGES.get(name))
     for family in FAMILIES:
         yield from family.cases()

@@ -1,0 +1,266 @@
+"""Reader of the texts of cases: the files `*.txt` of this folder, with models in ONNX's text form, and tables.
+
+Empty lines separate the paragraphs of a text. The first line of a paragraph says what it is.
+
+- `# …`: a comment.
+- `family NAME`: the family of the cases. Further lines are options and data of all cases.
+- `table NAME`: rows of cells, with `|` between the cells. The first row has the names of the columns.
+- `levels FACTOR`: a table whose first column has the levels of a factor, which is a column of other tables.
+- `$NAME`: a fragment. `$NAME` stands for its lines in all paragraphs after it.
+- `NAME: TITLE`: a case.
+
+The second line of a case has the clauses, the effect of the pass, and options, with `; ` between them. The effect is
+`stays`, `may change`, `may remove VALUES` or `removes VALUES`. The options are `then VALUES`, which further runs remove
+up to a fixed point, `each TABLES`, `imports OPSETS`, `ir_version N`, `check NAME`, `level NAME` and `no data`. A case
+with `each TABLES` stands for a case for each combination of their rows; `$COLUMN` is the cell of the row.
+
+Then follow lines `input NAME: DATA`, `initializer NAME: DATA` and `hazard KIND: DATA`. DATA is a tensor in ONNX's text
+form, or the name from which `permuted_quarters` derives the elements, with `times N`, `plus N`, and `as TYPE` if the
+declaration of the value has no fixed sizes.
+
+The other lines are the model: its signature, declarations of values, nodes, and functions. By default, the signature is
+that of a matrix X and its `index`. `<<TABLES: TEXT>>` is the text for each combination of rows.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from itertools import chain, dropwhile, product
+from pathlib import Path
+from string import Template
+from typing import TYPE_CHECKING
+
+import numpy as np
+from onnx import parser
+
+from conformance.base.verdicts import Level
+from conformance.corpus.cases.case import PassEffect, Rewrite
+from conformance.exact.models.arrays import array_of, dtype_of, tensor_of
+from conformance.exact.models.graphs import all_nodes, all_tensors
+from conformance.exact.models.model_building import IR_VERSION
+from generators.eliminate_nop_monotone_argmax.pass_scenario import (
+    ALONG_AXIS,
+    PASS_OPERATORS,
+    ScenarioGraph,
+    scenario,
+)
+from generators.generated_values import permuted_quarters
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    import onnx
+
+    from conformance.corpus.cases.case import Case
+    from conformance.corpus.factors.covering_array import Row
+    from conformance.exact.models.arrays import Array
+
+    Tables = Mapping[str, Sequence[Row]]
+    ModelChange = Callable[[onnx.ModelProto], None]
+
+INPUTS = "(float[2,3] X)"
+OUTPUTS = "=> (int64[2] index)"
+DATA = ("input ", "initializer ", "hazard ")
+"""Beginnings of the lines that give data."""
+DERIVED = re.compile(r"(?P<name>.*?)(?: times (?P<factor>\S+))?(?: plus (?P<term>\S+))?(?: as (?P<type>.*))?")
+"""Data that are derived from a name."""
+
+OPERATORS = [
+    {
+        "Op": op_type,
+        "op": word,
+        "node": f"{op_type} <axis = 1>" if op_type in ALONG_AXIS else op_type,
+        "node_0": f"{op_type} <axis = 0>" if op_type in ALONG_AXIS else op_type,
+        "parameter": "<axis>" if op_type in ALONG_AXIS else "",
+    }
+    for op_type, word in PASS_OPERATORS.items()
+]
+TABLES: Tables = {
+    "five": OPERATORS,
+    "elementwise": [row for row in OPERATORS if row["Op"] not in ALONG_AXIS],
+    "normalizing": [row for row in OPERATORS if row["Op"] in ALONG_AXIS],
+}
+"""Tables of all texts: the operators that the pass removes, and those of them without and with an axis."""
+
+FRAGMENTS = {
+    "argmax": "ArgMax <axis = 1, keepdims = 0>",
+    "argmax_0": "ArgMax <axis = 0, keepdims = 0>",
+    "pair": "Y = $node (X)\nindex = $argmax (Y)",
+    "plain": "else_branch = else () => (int64[2] plain) { plain = $argmax (X) }",
+    "taken": "input taken: bool {1}\n(float[2,3] X, bool taken)",
+    "yes": "yes = Constant <value = bool {1}> ()",
+    "acme": '<domain: "acme", opset_import: ["": 13]>',
+    "acme_calls": '<domain: "acme", opset_import: ["": 13, "acme": 1]>',
+    "Op": "Exp",
+    "op": "exp",
+    "node": "Exp",
+}
+"""Fragments of all texts."""
+
+EFFECTS = {
+    "stays": PassEffect.DOES_NOT_APPLY,
+    "may change": PassEffect.OPTIONAL,
+    "may remove": PassEffect.OPTIONAL,
+    "removes": PassEffect.APPLIES,
+}
+
+
+def read_cases(
+    name: str, changes: Mapping[str, ModelChange] | None = None, arrays: Mapping[str, Sequence[Row]] | None = None
+) -> Iterator[Case]:
+    """Yield the cases of a text.
+
+    Args:
+        name: name of the file without its suffix.
+        changes: functions that change the model of a case before it is serialised, by the name of the case.
+        arrays: rows of covering arrays by the name of the table. Their cases have the levels as tags.
+    """
+    fragments = dict(FRAGMENTS)
+    tables = {**TABLES, **(arrays or {})}
+    levels: dict[str, dict[str, Row]] = {}
+    family = ""
+    options = ""
+    data: list[str] = []
+    text = Path(__file__).with_name(f"{name}.txt").read_text(encoding="utf-8")
+    for paragraph in re.split(r"\n\s*\n", text):
+        lines = [line.strip() for line in paragraph.strip().splitlines() if not line.startswith("#")]
+        match lines[0].split() if lines else []:
+            case []:
+                continue
+            case ["family", family]:
+                data = [line for line in lines[1:] if line.startswith(DATA)]
+                options = "".join(f"; {line}" for line in lines[1:] if line not in data)
+            case ["table", table]:
+                tables[table] = list(_rows(lines[1:]))
+            case ["levels", factor]:
+                levels[factor] = {row[factor]: row for row in _rows(lines[1:])}
+            case [fragment] if fragment.startswith("$"):
+                fragments[fragment[1:]] = "\n".join(lines[1:])
+            case _:
+                content = "\n".join([lines[0], lines[1] + options, *data, *lines[2:]])
+                for row in _combined_rows(_tables_of(lines[1]), tables):
+                    words = {**fragments, **row}
+                    for factor in levels.keys() & row.keys():
+                        words |= levels[factor][row[factor]]
+                    words["name"] = _expand(lines[0].partition(": ")[0], words, tables)
+                    yield _case(family, _expand(content, words, tables), changes or {})
+
+
+def _tables_of(settings: str) -> str:
+    """Return the names of the tables whose rows a case combines."""
+    found = re.search(r"; each ([\w ]+)", settings)
+    return found[1] if found else ""
+
+
+def _rows(lines: Sequence[str]) -> Iterator[Row]:
+    """Yield the rows of a table with their cells by column."""
+    columns, *rows = [[cell.strip() for cell in line.split("|")] for line in lines]
+    for row in rows:
+        yield dict(zip(columns, row, strict=True))
+
+
+def _combined_rows(names: str, tables: Tables) -> Iterator[Row]:
+    """Yield the combinations of the rows of tables."""
+    for rows in product(*(tables[name] for name in names.split())):
+        yield dict(chain.from_iterable(row.items() for row in rows))
+
+
+def _expand(text: str, words: Mapping[str, str], tables: Tables) -> str:
+    """Replace the names of fragments and columns, and repeat texts for the rows of tables."""
+
+    def repeated(found: re.Match[str]) -> str:
+        separator = ", " if found[1] is None else "\n"
+        return separator.join(Template(found[3]).safe_substitute(row) for row in _combined_rows(found[2], tables))
+
+    while "$" in text or "<<" in text:
+        text = re.sub(r"(^)?<<([\w ]+): (.*?)>>", repeated, text, flags=re.MULTILINE | re.DOTALL)
+        text = Template(text).substitute(words)
+    return text
+
+
+def _case(family: str, text: str, changes: Mapping[str, ModelChange]) -> Case:
+    """Return the case of a paragraph in which all names are replaced."""
+    first, settings, *lines = text.splitlines()
+    name, title = first.split(": ", 1)
+    clauses, effect, *others = settings.split("; ")
+    options = {word: value for word, _, value in (other.partition(" ") for other in others)}
+    model = _model([line for line in lines if not line.startswith(DATA)], options)
+    arrays: dict[str, dict[str, Array]] = {"input": {}, "initializer": {}, "hazard": {}}
+    for line in lines:
+        if line.startswith(DATA):
+            declared, _, given = line.partition(": ")
+            role, _, value = declared.partition(" ")
+            arrays[role][value] = _array(given, value, model.graph)
+    constants = {tensor.name: array_of(tensor) for tensor in model.graph.initializer} | arrays["initializer"]
+    case = scenario(
+        family,
+        name,
+        title,
+        clauses.split(", "),
+        _rewrite(effect, options.get("then", "")),
+        ScenarioGraph(
+            model.graph.node,
+            [arrays["input"][value.name] for value in model.graph.input if value.name in arrays["input"]],
+            model.graph.input,
+            model.graph.output,
+            {entry.domain: entry.version for entry in model.opset_import},
+            constants,
+            model.functions,
+            value_info=[value for value in model.graph.value_info if value.name not in constants],
+            ir_version=model.ir_version,
+        ),
+        modify=changes.get(name),
+        hazards=[(kind, [array]) for kind, array in arrays["hazard"].items()],
+        level=Level(options.get("level", Level.MUST)),
+        check=options.get("check", "structure"),
+    )
+    return replace(case, data_sets=()) if "no" in options else case
+
+
+def _rewrite(effect: str, then: str) -> Rewrite:
+    """Return the effect of the pass that is written in words."""
+    words = next(words for words in EFFECTS if effect.startswith(words))
+    once = tuple(filter(None, effect.removeprefix(words).strip().split(", ")))
+    return Rewrite(EFFECTS[words], once, (*once, *filter(None, then.split(", "))))
+
+
+def _model(lines: Sequence[str], options: Mapping[str, str]) -> onnx.ModelProto:
+    """Return a model with the fields that `onnx.helper` sets, and with elements in `raw_data`."""
+    functions = list(dropwhile(lambda line: not line.startswith("<domain"), lines))
+    nodes = list(lines[: len(lines) - len(functions)])
+    signature = ""
+    while nodes and (nodes[0].startswith(("(", "=>", "<")) or signature.count("(") > signature.count(")")):
+        signature += nodes.pop(0) + "\n"
+    signature = signature if signature.startswith("(") else INPUTS + signature
+    if "=>" not in signature:
+        inputs, mark, declarations = signature.partition("<")
+        signature = inputs + OUTPUTS + mark + declarations
+    imports = options.get("imports", '"": 13, "acme": 1' if functions else '"": 13')
+    header = f"<ir_version: {options.get('ir_version', IR_VERSION)}, opset_import: [{imports}]>"
+    model = parser.parse_model("\n".join([header, "graph", signature, "{", *nodes, "}", *functions]))
+    for node in all_nodes(model):
+        if not node.domain:
+            node.ClearField("domain")
+    for tensor in all_tensors(model):
+        name = tensor.name
+        tensor.CopyFrom(tensor_of(array_of(tensor)))
+        if name:
+            tensor.name = name
+    return model
+
+
+def _array(text: str, name: str, graph: onnx.GraphProto) -> Array:
+    """Return the array of a line of data: a tensor, or elements that are derived from a name."""
+    if "{" in text:
+        return array_of(parser.parse_node(f"value = Constant <value = {text}> ()").attribute[0].t)
+    derived = DERIVED.fullmatch(text)
+    assert derived is not None
+    if derived["type"]:
+        (declared,) = parser.parse_graph(f"typed ({derived['type']} value) => () {{}}").input
+    else:
+        declared = next(value for value in (*graph.input, *graph.value_info) if value.name == name)
+    tensor = declared.type.tensor_type
+    dtype = dtype_of(tensor.elem_type)
+    array = permuted_quarters(derived["name"], [dim.dim_value for dim in tensor.shape.dim], dtype)
+    return np.asarray(array * dtype.type(derived["factor"] or 1) + dtype.type(derived["term"] or 0))
