@@ -207,7 +207,7 @@ JOBS = {
     "interruptions": ("Interrupt verbs that write; `-- --times 200`.", SCRIPT, "python tests/fuzz/interruptions.py"),
     "docs": ("Make the site of the documentation in dist/site/.", GROUPS["docs"], SITE),
     "release": (
-        "Make wheel, sdist, corpus archive and checksums in dist/release/.",
+        "Make wheel, sdist, recipe, archives of the corpus and of onnx's cases, and checksums in dist/release/.",
         RELEASE,
         "python scripts/release.py",
     ),
@@ -278,6 +278,7 @@ LOWEST_TESTS = {
     "tomlkit": "tests/run/expectations/test_update.py::TestVerb",
     "typer": "tests/commands/test_terminal.py",
     "uv": "tests/subjects/environments/test_create.py",
+    "zstandard": "tests/checks/scripts/test_release.py",
 }
 """For each dependency of the suite and of its tests, the tests that use it; they run with its lowest version."""
 
@@ -316,14 +317,18 @@ def resolutions(session: nox.Session, resolution: str) -> None:
 
 @nox.session
 def package(session: nox.Session) -> None:
-    """Install wheel and sdist of dist/release/ in fresh environments, and use them; `-- python3.13` chooses."""
+    """Install wheel and sdist of dist/release/ in fresh environments, and use them; `-- python3.13` chooses.
+
+    Then use the archives, and try the recipe, the Dockerfile and the action.
+    """
     files = sorted(Path("dist/release").glob("onnx_conformance-*"))
     if len(files) != 2:
         session.error("dist/release/ does not have a wheel and an sdist: run the session release first.")
-    require_programs(session, {"cc": "gcc libc6-dev"})
+    require_programs(session, {"cc": "gcc libc6-dev", "zstd": "zstd"})
+    work = Path(session.create_tmp()).resolve()
     for python in session.posargs or ["python3"]:
         for file in files:
-            folder = Path(session.create_tmp()).resolve() / f"{Path(python).name}{file.suffix}"
+            folder = work / f"{Path(python).name}{file.suffix}"
             shutil.rmtree(folder, ignore_errors=True)
             session.run(python, "-m", "venv", str(folder), external=True)
             session.run(f"{folder}/bin/python", "-m", "pip", "install", "--quiet", str(file.resolve()), external=True)
@@ -334,6 +339,12 @@ def package(session: nox.Session) -> None:
                 session.run(program, "export", "corpus", "--operator", "Adagrad", external=True)
                 session.run("cc", "-std=c99", "corpus/judge/judge.c", "-o", "judge", "-lm", external=True)
                 session.run("./judge", "--corpus", "corpus", "corpus", external=True)
+    for archive in Path("dist/release").glob("*.tar.zst"):
+        session.run("tar", "--zstd", "-xf", str(archive), "-C", str(work), external=True)
+        session.run(program, "verify", "--data", str(work / archive.name.removesuffix(".tar.zst")), external=True)
+    session.install(*GROUPS["packaging"])
+    shutil.rmtree(work / "tried", ignore_errors=True)
+    session.run("python", "scripts/try_packaging.py", "dist/release", str(work / "tried"))
 
 
 def install_public_models(session: nox.Session) -> None:

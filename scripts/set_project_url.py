@@ -1,9 +1,9 @@
-"""Set the address of the project in conformance/__init__.py, pyproject.toml and CITATION.cff.
+"""Set the address of the project in every file that contains it.
 
 python scripts/set_project_url.py [URL]
 
-Without URL the address is removed. As long as there is no address, links are relative and error messages do not name a
-place for reports.
+URL has the form https://host/owner/name. Without URL the address is removed. As long as there is no address, links are
+relative, error messages do not name a place for reports, and the pages have OWNER in place of the owner.
 """
 
 from __future__ import annotations
@@ -13,23 +13,41 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-URL = re.compile(r"https://[A-Za-z0-9.-]+(/[A-Za-z0-9._~-]+)*")
+URL = re.compile(r"https://[A-Za-z0-9.-]+/([A-Za-z0-9._~-]+/[A-Za-z0-9._~-]+)")
+
+REPOSITORY_IN_PAGE = (r"(?<=uses: )\S+(?=@v0$)|(?<=repository: )\S+$", "<repository>", "OWNER/onnx-conformance")
+DOWNLOAD = "<url>/releases/download/v${{ version }}/onnx_conformance-${{ version }}.tar.gz"
+URLS = 'Homepage = "<url>"\nIssues = "<url>/issues"\nChangelog = "<url>/blob/main/CHANGELOG.md"\n'
 
 PLACES = {
-    "conformance/__init__.py": (r'^PROJECT_URL = ".*"$', 'PROJECT_URL = "{}"'),
-    "pyproject.toml": (r'(?:^\[project\.urls\]\nHomepage = ".*"\n\n)?^\[project\.scripts\]$', "{}[project.scripts]"),
-    "CITATION.cff": (r"(?:^repository-code: .*\n)?^license: ", "{}license: "),
+    "conformance/__init__.py": [(r'^PROJECT_URL = ".*"$', 'PROJECT_URL = "<url>"', 'PROJECT_URL = ""')],
+    "pyproject.toml": [
+        (r"^(\[project\.urls\]\n(.+\n)+\n)?(?=\[project\.scripts\]$)", f"[project.urls]\n{URLS}\n", ""),
+    ],
+    "CITATION.cff": [(r"^(repository-code: .*\n)?(?=license: )", "repository-code: <url>\n", "")],
+    "docs/how-to/run-in-ci.md": [REPOSITORY_IN_PAGE],
+    "docs/tutorial.md": [REPOSITORY_IN_PAGE],
+    "packaging/conda-forge/recipe.yaml": [
+        (r"^  (url|path): .*$", f"  url: {DOWNLOAD}", "  path: onnx_conformance-${{ version }}.tar.gz"),
+        (r"^(  homepage: .*\n)?(?=  license: )", "  homepage: <url>\n", ""),
+        (r"(\nextra:\n(.+\n)+)?\Z", "\nextra:\n  recipe-maintainers:\n    - <owner>\n", ""),
+    ],
 }
-"""For each file, the pattern to replace and its replacement; the braces stand for the address or its lines."""
-
-LINES = {"pyproject.toml": '[project.urls]\nHomepage = "{}"\n\n', "CITATION.cff": "repository-code: {}\n"}
+"""For each file, the patterns to replace, each with its replacement if there is an address, and if there is none."""
 
 
 def set_url(name: str, text: str, url: str) -> str:
     """Return the text of a file with the address, or without an address if `url` is empty."""
-    pattern, replacement = PLACES[name]
-    lines = LINES[name].format(url) if url and name in LINES else url
-    return re.sub(pattern, lambda _: replacement.format(lines), text, count=1, flags=re.MULTILINE)
+    match = URL.fullmatch(url)
+    repository = match[1] if match else ""
+    values = {"<url>": url, "<repository>": repository, "<owner>": repository.partition("/")[0]}
+    for pattern, with_url, without_url in PLACES[name]:
+        written = with_url if url else without_url
+        for placeholder, value in values.items():
+            written = written.replace(placeholder, value)
+        count = 0 if name.endswith(".md") else 1  # only pages have the repository in several places
+        text = re.sub(pattern, lambda _, written=written: written, text, count=count, flags=re.MULTILINE)
+    return text
 
 
 def main() -> int:

@@ -2,7 +2,7 @@
 //
 // Usage: runner CORPUS
 //
-// CORPUS is the folder that onnx-conformance-corpus-X.Y.Z.tar.gz unpacks to. The runner prints one line per case with
+// CORPUS is the folder that corpus-X.Y.Z.tar.zst unpacks to. The runner prints one line per case with
 // its verdict, name and the reason of a failure, and then the number of cases per verdict.
 // Exit status: 0 if a case passed and no case failed, 1 otherwise, 2 if the corpus does not exist.
 // For your own runner, replace argmax.hpp by your runtime.

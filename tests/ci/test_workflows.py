@@ -23,8 +23,8 @@ RECORDS = '#!/bin/sh\necho "$(basename "$0") $*" >> "$RECORD"\n'
 """A program that only records its arguments, in place of a slow program."""
 
 
-def test_workflows_are_board_ci_history_and_release():
-    assert [file.stem for file in WORKFLOWS] == ["board", "ci", "history", "release"]
+def test_workflows_are_board_ci_history_nightly_and_release():
+    assert [file.stem for file in WORKFLOWS] == ["board", "ci", "history", "nightly", "release"]
 
 
 @pytest.mark.parametrize("step", [step for step in STEPS if "uses" in step], ids=lambda step: step["uses"])
@@ -37,10 +37,13 @@ def test_workflows_have_read_permission_only(file):
     assert yaml.safe_load(file.read_text())["permissions"] == {"contents": "read"}
 
 
-def test_only_the_job_that_publishes_has_a_further_permission():
+def test_only_jobs_that_publish_after_all_checks_have_a_further_permission():
     further = [job for job in JOBS if "permissions" in job]
-    assert [job["permissions"] for job in further] == [{"contents": "read", "id-token": "write"}]
-    assert further[0]["needs"] == "release"  # which runs all checks first
+    assert [job["permissions"] for job in further] == [
+        {"contents": "read", "id-token": "write"},
+        {"contents": "write"},
+    ]
+    assert {job["needs"] for job in further} == {"release"}
     assert not any("secrets." in str(job) for job in JOBS)
 
 
@@ -55,14 +58,14 @@ def test_shellcheck_finds_nothing_in_steps(script):
 def test_steps_call_existing_sessions(script, tmp_path):
     """Run every step with recording programs in place of those that install, build and test."""
     (tmp_path / ".ci").mkdir()
-    for program in ("python3", "apt-get", ".ci/run"):
+    for program in ("python3", "apt-get", "gh", ".ci/run"):
         (tmp_path / program).write_text(RECORDS)
         (tmp_path / program).chmod(0o755)
     record = tmp_path / "record"
     variables = {"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}", "RECORD": str(record)}
     subprocess.run(["bash", "-e", "-c", script], cwd=tmp_path, env={**os.environ, **variables}, check=True)
     calls = record.read_text().splitlines()
-    sessions = [call.rpartition(" ")[2] for call in calls if "-m nox -s" in call]
+    sessions = [name for call in calls if "-m nox -s" in call for name in call.partition("-s ")[2].split()]
     assert len(calls) == len(script.strip().splitlines())
     assert all(f"def {session}(" in _NOXFILE or f'    "{session}": (' in _NOXFILE for session in sessions)
 

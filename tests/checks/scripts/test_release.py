@@ -1,9 +1,10 @@
-"""scripts/release.py: the archive of the corpus."""
+"""scripts/release.py: the archives of corpora, and the recipe."""
 
 from __future__ import annotations
 
 import csv
 import hashlib
+import io
 import os
 import subprocess
 import sys
@@ -12,6 +13,8 @@ from pathlib import Path
 
 import onnx
 import pytest
+import yaml
+import zstandard
 from corpora import write_part
 from onnx.backend.test.loader import load_model_tests
 from repository import DATA, ROOT
@@ -38,9 +41,13 @@ def corpus(tmp_path) -> Path:
 @pytest.fixture
 def unpacked(corpus, tmp_path) -> Path:
     """Return the folder that the archive of the corpus unpacks to."""
-    release.write_corpus_archive(corpus, tmp_path)
-    name = f"onnx-conformance-corpus-{open_corpus(corpus).version}"
-    with tarfile.open(tmp_path / f"{name}.tar.gz") as archive:
+    sums = release.write_corpus_archive(corpus, tmp_path)
+    name = f"corpus-{open_corpus(corpus).version}"
+    assert sums.keys() == {f"{name}.tar.zst", f"{name}.tar"}
+    packed = (tmp_path / f"{name}.tar.zst").read_bytes()
+    tar = zstandard.ZstdDecompressor().decompress(packed)
+    assert list(sums.values()) == [hashlib.sha256(content).hexdigest() for content in (packed, tar)]
+    with tarfile.open(fileobj=io.BytesIO(tar)) as archive:
         assert {member.name.partition("/")[0] for member in archive.getmembers()} == {name}
         archive.extractall(tmp_path / "unpacked", filter="data")
     return tmp_path / "unpacked" / name
@@ -94,10 +101,10 @@ def test_archive_does_not_depend_on_times_modes_and_hash_seed(corpus, tmp_path):
 
 
 @pytest.mark.whole
-def test_archive_of_whole_corpus_has_at_most_12_5_megabytes(tmp_path):
+def test_archive_of_whole_corpus_has_at_most_10_megabytes(tmp_path):
     release.write_corpus_archive(DATA, tmp_path)
     (archive,) = tmp_path.iterdir()
-    assert archive.stat().st_size <= 12_500_000
+    assert archive.stat().st_size <= 10_000_000
 
 
 def test_loader_of_onnx_reads_the_archive(corpus, unpacked):
@@ -127,6 +134,14 @@ def test_archive_of_altered_corpus_is_refused(corpus):
         release.corpus_archive(corpus, "corpus")
 
 
+def test_recipe_of_release_has_the_hash_of_the_sdist(tmp_path):
+    hash = "ab" * 32
+    sums = release.write_recipe(tmp_path, hash)
+    written = yaml.safe_load((tmp_path / "recipe.yaml").read_text())
+    assert written["source"]["sha256"] == hash
+    assert sums == {"recipe.yaml": hashlib.sha256((tmp_path / "recipe.yaml").read_bytes()).hexdigest()}
+
+
 @pytest.mark.parametrize("other", ["notes.txt", "folder", "link"])
 def test_clear_of_folder_with_other_files_is_refused(tmp_path, other):
     folder = tmp_path / "dist"
@@ -146,7 +161,7 @@ def test_clear_of_folder_with_other_files_is_refused(tmp_path, other):
 def test_clear_removes_files_of_an_earlier_release(tmp_path):
     folder = tmp_path / "dist"
     folder.mkdir()
-    for name in ("SHA256SUMS", "onnx_conformance-1.0-py3-none-any.whl", "onnx-conformance-corpus-2.0.0.tar.gz"):
+    for name in ("SHA256SUMS", "onnx_conformance-1.0-py3-none-any.whl", "corpus-2.0.0.tar.zst", "recipe.yaml"):
         (folder / name).write_text("")
     release.clear(folder)
     assert list(folder.iterdir()) == []

@@ -13,7 +13,8 @@ from conformance import PROJECT_URL, __version__
 
 script = script_module("set_project_url")
 
-URL = "https://example.org/onnx-conformance"
+OWNER = "owner"
+URL = f"https://example.org/{OWNER}/onnx-conformance"
 
 
 @pytest.mark.parametrize("name", script.PLACES)
@@ -26,17 +27,31 @@ def test_files_have_the_address_of_the_constant(name):
 def test_set_url_adds_replaces_and_removes_the_address(name):
     bare = script.set_url(name, (ROOT / name).read_text(), "")
     first = script.set_url(name, bare, URL)
-    assert first != bare
-    assert first.count(URL) == 1
-    assert script.set_url(name, first, f"{URL}/2").count(f"{URL}/2") == 1
-    assert script.set_url(name, first, "") == bare
+    other = script.set_url(name, first, f"{URL}-2")
+    assert f"{OWNER}/onnx-conformance" in first
+    assert other.count(f"{OWNER}/onnx-conformance") == other.count(f"{OWNER}/onnx-conformance-2")
+    assert script.set_url(name, first, URL) == first
+    assert script.set_url(name, other, "") == bare
 
 
 def test_set_url_keeps_files_valid():
     texts = {name: script.set_url(name, (ROOT / name).read_text(), URL) for name in script.PLACES}
-    assert tomllib.loads(texts["pyproject.toml"])["project"]["urls"] == {"Homepage": URL}
+    project = tomllib.loads(texts["pyproject.toml"])["project"]
+    recipe = yaml.safe_load(texts["packaging/conda-forge/recipe.yaml"])
+    assert project["urls"] == {"Homepage": URL, "Issues": f"{URL}/issues", "Changelog": f"{URL}/blob/main/CHANGELOG.md"}
     assert yaml.safe_load(texts["CITATION.cff"])["repository-code"] == URL
+    assert recipe["source"]["url"].startswith(f"{URL}/releases/download/v")
+    assert (recipe["about"]["homepage"], recipe["extra"]) == (URL, {"recipe-maintainers": [OWNER]})
+    assert texts["docs/tutorial.md"].count(f"uses: {OWNER}/onnx-conformance@v0\n") == 2
 
 
-def test_citation_has_the_version_of_the_suite():
-    assert yaml.safe_load((ROOT / "CITATION.cff").read_text())["version"] == __version__
+def test_every_place_of_the_owner_is_set():
+    pages = [path for path in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")] if "OWNER/" in path.read_text()]
+    assert {path.relative_to(ROOT).as_posix() for path in pages} <= script.PLACES.keys()
+
+
+def test_citation_has_the_version_and_the_authors_of_the_package():
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert citation["version"] == __version__
+    assert citation["authors"] == project["authors"]
