@@ -3,7 +3,8 @@
 The pass removes Log, Exp, Sqrt, Softmax or LogSoftmax if ArgMax is the only consumer of its result, because these
 operators do not change the index of the maximum. In this package, *the operator* is one of these five, and *the pair*
 is the operator followed by ArgMax. Most families are texts, whose form `case_texts` describes; `model_changes` has the
-parts of their models that have no text form. The other families are modules with a function `cases`.
+parts of their models that have no text form, and `covering_arrays` their factors. The other families are modules with a
+function `cases`.
 """
 
 from __future__ import annotations
@@ -11,26 +12,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from generators.eliminate_nop_monotone_argmax import (
-    axes,
-    base,
-    chains,
     combined,
-    constants,
     contexts,
     elsewhere,
     fields,
     hazard_cases,
     invalid_models,
-    long_chains,
     neighbours,
     node,
-    not_injective,
-    other_operators,
-    preservation,
     surroundings,
-    types_and_shapes,
 )
 from generators.eliminate_nop_monotone_argmax.case_texts import read_cases
+from generators.eliminate_nop_monotone_argmax.covering_arrays import ARRAYS
 from generators.eliminate_nop_monotone_argmax.model_changes import CHANGES
 
 if TYPE_CHECKING:
@@ -40,33 +33,39 @@ if TYPE_CHECKING:
 
 FAMILIES = (
     node,
-    base,
-    other_operators,
-    axes,
-    chains,
-    long_chains,
     contexts,
-    preservation,
     fields,
     surroundings,
-    constants,
-    types_and_shapes,
     combined,
     neighbours,
-    not_injective,
     elsewhere,
     hazard_cases,
     invalid_models,
 )
 """Modules with cases."""
 
-TEXTS = ("uses", "subgraphs", "interface", "operator_domains", "function_bodies")
+TEXTS = (
+    "uses",
+    "subgraphs",
+    "interface",
+    "operator_domains",
+    "function_bodies",
+    "axes",
+    "base",
+    "other_operators",
+    "chains",
+    "long_chains",
+    "constants",
+    "types_and_shapes",
+    "preservation",
+    "not_injective",
+)
 """Names of the texts with cases."""
 
 
 def cases() -> Iterator[Case]:
     """Yield all cases of the pass."""
     for name in TEXTS:
-        yield from read_cases(name, CHANGES.get(name))
+        yield from read_cases(name, CHANGES.get(name), ARRAYS.get(name))
     for family in FAMILIES:
         yield from family.cases()

@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from conformance.corpus.cases.case import Case
     from conformance.corpus.factors.covering_array import Row
     from conformance.exact.models.arrays import Array
+    from generators.declarations.family import FamilyDeclaration
 
     Tables = Mapping[str, Sequence[Row]]
     ModelChange = Callable[[onnx.ModelProto], None]
@@ -107,17 +108,21 @@ EFFECTS = {
 
 
 def read_cases(
-    name: str, changes: Mapping[str, ModelChange] | None = None, arrays: Mapping[str, Sequence[Row]] | None = None
+    name: str, changes: Mapping[str, ModelChange] | None = None, arrays: Mapping[str, FamilyDeclaration] | None = None
 ) -> Iterator[Case]:
     """Yield the cases of a text.
 
     Args:
         name: name of the file without its suffix.
         changes: functions that change the model of a case before it is serialised, by the name of the case.
-        arrays: rows of covering arrays by the name of the table. Their cases have the levels as tags.
+        arrays: declarations of covering arrays, whose rows are tables with these names. The column `number` has the
+            number of the row. A case has the levels of its row as tags.
     """
     fragments = dict(FRAGMENTS)
-    tables = {**TABLES, **(arrays or {})}
+    arrays = arrays or {}
+    tables = dict(TABLES)
+    for table, declaration in arrays.items():
+        tables[table] = [{"number": f"{number:03}", **row} for number, row in enumerate(declaration.rows, 1)]
     levels: dict[str, dict[str, Row]] = {}
     family = ""
     options = ""
@@ -139,18 +144,16 @@ def read_cases(
                 fragments[fragment[1:]] = "\n".join(lines[1:])
             case _:
                 content = "\n".join([lines[0], lines[1] + options, *data, *lines[2:]])
-                for row in _combined_rows(_tables_of(lines[1]), tables):
+                each = re.search(r"; each ([\w ]+)", lines[1])
+                names = each[1] if each else ""
+                factors = [factor for table in names.split() if table in arrays for factor in arrays[table].factors]
+                for row in _combined_rows(names, tables):
                     words = {**fragments, **row}
                     for factor in levels.keys() & row.keys():
                         words |= levels[factor][row[factor]]
                     words["name"] = _expand(lines[0].partition(": ")[0], words, tables)
-                    yield _case(family, _expand(content, words, tables), changes or {})
-
-
-def _tables_of(settings: str) -> str:
-    """Return the names of the tables whose rows a case combines."""
-    found = re.search(r"; each ([\w ]+)", settings)
-    return found[1] if found else ""
+                    case = _case(family, _expand(content, words, tables), changes or {})
+                    yield replace(case, tags=(*case.tags, *(f"{factor}={row[factor]}" for factor in factors)))
 
 
 def _rows(lines: Sequence[str]) -> Iterator[Row]:
