@@ -22,7 +22,9 @@ from conformance.subjects.isolation.limits import Limits
 if TYPE_CHECKING:
     from conformance.own.blame.blame_session import Session
     from conformance.own.blame.document import BlameDocument
+    from conformance.own.blame.given_rewrite import MatchedModels
     from conformance.own.blame.verdict import BlameVerdict
+    from conformance.own.graphs.reading import LoadedModel
     from conformance.subjects.calling.subject_names import SubjectName
 
 MAX_VALUES_BYTES = 2**33
@@ -32,6 +34,7 @@ MAX_VALUES_BYTES = 2**33
 @add_options
 def blame(
     model: Path,
+    second_model: Path | None = None,
     backend: list[str] | None = None,
     optimizer: str | None = None,
     inputs: Path | None = None,
@@ -53,7 +56,8 @@ def blame(
     """Find out which pass, which nodes and who is wrong, when two ways to compute a model differ.
 
     With `-o OPTIMIZER -b SUBJECT` the model and its rewrite run on the subject. With `-b A -b B` the model runs on both
-    subjects. The model is reduced as long as the difference stays, and the oracle judges the reduced model.
+    subjects. With two models and `-b SUBJECT` both models run on the subject. The model is reduced as long as the
+    difference stays, and the oracle judges the reduced model.
 
     With `--releases A..B` one subject is enough. The history answers for a case on a release without an environment.
 
@@ -65,10 +69,13 @@ def blame(
     from conformance.own.blame.blame_session import Request, Session
     from conformance.own.blame.model_comparison import OpenSubjects
     from conformance.own.graphs.model_inputs import choose_inputs, chosen_text
-    from conformance.own.graphs.reading import LoadedModel
     from conformance.studies.history.first_bad_release import releases_worth_comparing
 
-    first, second, rewriter = _subjects(backend or [], optimizer, is_one_enough=bool(releases))
+    if second_model and releases:
+        raise UsageError("options-conflict.two", first="--releases", second="a second model")
+    if second_model and (optimizer or len(backend or []) != 1):
+        raise UsageError("subject-count.two-models")
+    first, second, rewriter = _subjects(backend or [], optimizer, is_one_enough=bool(releases or second_model))
     reports = ReportFiles.of(json=json, html=html)
     reports.check()
     if output is not None:
@@ -81,11 +88,11 @@ def blame(
         has_fault = blame_case(str(model), rewriter or second, searched, data, json, output)
         raise typer.Exit(ExitStatus.FAILS if has_fault else ExitStatus.PASSES)
     known = None if resume is None else _read_document(resume)
-    audited = LoadedModel.read(model, loads_all=True)
+    audited, models = _read_models(model, second_model, takes_output)
     data_sets = choose_inputs(audited.original, inputs, shape or (), seed)
     if data_sets[0].chosen:
         print_line(chosen_text(data_sets[0].chosen), err=takes_output)
-    request = Request(audited, data_sets, first, second, rewriter, None if inputs else seed, seconds)
+    request = Request(audited, data_sets, first, second, rewriter, None if inputs else seed, seconds, models)
     if releases:
         has_fault, at_release = blame_model(request, searched)
         if at_release is None:
@@ -121,6 +128,22 @@ def _run(session: Session, json: Path | None, html: Path | None) -> BlameVerdict
             if json is not None:
                 print_line(f"Continue with the same options and --resume {json}", err=True)
         raise
+
+
+def _read_models(
+    model: Path, second_model: Path | None, takes_output: bool
+) -> tuple[LoadedModel, MatchedModels | None]:
+    """Read the model; match it with the second model, if there is one, and print the outputs without counterpart."""
+    from conformance.own.blame.given_rewrite import match_models
+    from conformance.own.graphs.reading import LoadedModel
+
+    audited = LoadedModel.read(model, loads_all=True)
+    if second_model is None:
+        return audited, None
+    models = match_models(audited, LoadedModel.read(second_model, loads_all=True))
+    if models.unmatched:
+        print_line(f"Outputs without counterpart: {', '.join(models.unmatched)}", err=takes_output)
+    return models.first, models
 
 
 def _subjects(

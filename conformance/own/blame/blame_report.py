@@ -26,7 +26,14 @@ if TYPE_CHECKING:
 
     from conformance.own.blame.blame_session import Session
     from conformance.own.blame.difference import Difference, OutputDifference
-    from conformance.own.blame.document import BlameDocument, BlameSteps, Controls, FoundPasses, ReducedModel
+    from conformance.own.blame.document import (
+        BlameDocument,
+        BlameSteps,
+        Controls,
+        FoundPasses,
+        ReducedModel,
+        ReducedNode,
+    )
     from conformance.own.blame.model_comparison import Computation
     from conformance.own.graphs.fed_model import FedModel
     from conformance.subjects.calling.subject_names import SubjectName
@@ -115,10 +122,17 @@ def _reduction_lines(step: ReducedModel, _: BlameDocument) -> Iterator[str]:
         f"{count} of {step.nodes_before} {'nodes keeps' if count == 1 else 'nodes keep'} the difference "
         f"({step.tested} models tried{', the time ended before the reduction' if step.ended_early else ''}):"
     )
-    for node in step.nodes[:20]:
+    yield from _node_lines(step.nodes)
+    if step.second_nodes is not UNSET:
+        yield "In the second model:"
+        yield from _node_lines(step.second_nodes)
+
+
+def _node_lines(nodes: Sequence[ReducedNode]) -> Iterator[str]:
+    for node in nodes[:20]:
         yield f"  {operator_text(node.operator, node.domain)} {node.name}"
-    if count > 20:
-        yield f"  and {count - 20} more"
+    if len(nodes) > 20:
+        yield f"  and {len(nodes) - 20} more"
 
 
 def _verdict_lines(step: BlameVerdict, document: BlameDocument) -> Iterator[str]:
@@ -168,6 +182,7 @@ _SENTENCES: Mapping[BlameOutcome, str] = {
     BlameOutcome.FIRST_WRONG: "A is wrong ({first}): {reason}.",
     BlameOutcome.SECOND_WRONG: "B is wrong ({second}): {reason}.",
     BlameOutcome.BOTH_WRONG: "Both are wrong: {reason}.",
+    BlameOutcome.MODELS_DIFFER: "The models compute different functions: {reason}.",
     BlameOutcome.OPTIMIZER_WRONG: "The graph optimizer is wrong ({optimizer}): {reason}.",
 }
 
@@ -244,7 +259,7 @@ def folder_files(
         "blame.json": encode_document(document),
         "reproduce.py": resources.files("conformance.own.blame").joinpath("reproduce.py.txt").read_bytes(),
     }
-    if answers[1].model is not None and optimizer is not None:
+    if answers[1].model is not None and (optimizer is not None or document.second_model is not UNSET):
         files["rewritten.onnx"] = answers[1].model.SerializeToString()
     for number, array in enumerate(case.arrays):
         files[f"test_data_set_0/input_{number}.pb"] = tensor_of(array).SerializeToString()

@@ -7,6 +7,7 @@ an earlier, interrupted session is continued: a step whose data it has does not 
 from __future__ import annotations
 
 import base64
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -34,8 +35,9 @@ from conformance.own.blame.document import (
     ReducedModel,
     ReducedNode,
 )
+from conformance.own.blame.given_rewrite import GivenRewrite, MatchedModels
 from conformance.own.blame.model_comparison import Comparison, Computation, OpenSubjects, run_model
-from conformance.own.blame.model_reduction import MAX_SECONDS, DifferenceReduction, node_count
+from conformance.own.blame.model_reduction import MAX_SECONDS, DifferenceReduction, known_values, node_count
 from conformance.own.blame.passes import ONNXRUNTIME, Passes, PassSearch, list_passes
 from conformance.own.blame.verdict import BlameOutcome, BlameVerdict, ChangedReleases, Unoptimized, judge
 from conformance.own.graphs.fed_model import FedModel
@@ -44,8 +46,7 @@ from conformance.own.graphs.reading import LoadedModel, ModelRecord
 from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
-    from contextlib import AbstractContextManager
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
 
 @dataclass(frozen=True)
@@ -57,9 +58,10 @@ class Request:
         data_sets: the inputs.
         first: the subject that runs the model.
         second: the subject that runs the rewrite, or the second subject.
-        optimizer: the graph optimizer; None for two subjects.
+        optimizer: the graph optimizer; None for two subjects or two models.
         seed: the seed of pseudo-random inputs; None for inputs from files.
         seconds: the maximum time of the reduction.
+        models: the model and a second model, which takes the place of a rewrite; None for one model.
     """
 
     model: LoadedModel
@@ -69,6 +71,7 @@ class Request:
     optimizer: SubjectName | None = None
     seed: int | None = None
     seconds: float = MAX_SECONDS
+    models: MatchedModels | None = None
 
     def case(self, number: int) -> FedModel:
         """Return the model with one data set."""
@@ -98,14 +101,19 @@ class Request:
         """Return the part of the document that identifies the request."""
         names = required_input_names(self.model.original.graph)
         return BlameHead(
-            FORMAT,
-            ModelRecord(self.model.path.name, self.model.digest, node_count(self.model.original)),
-            [input_text(names, data_set) for data_set in self.data_sets],
-            hash_values(array for data_set in self.data_sets for array in data_set.arrays),
-            self.seed,
-            (self.first.text, self.second.text),
-            self.optimizer.text if self.optimizer else None,
+            format=FORMAT,
+            model=_record_of(self.model),
+            inputs=[input_text(names, data_set) for data_set in self.data_sets],
+            inputs_sha256=hash_values(array for data_set in self.data_sets for array in data_set.arrays),
+            seed=self.seed,
+            subjects=(self.first.text, self.second.text),
+            optimizer=self.optimizer.text if self.optimizer else None,
+            second_model=_record_of(self.models.second) if self.models else msgspec.UNSET,
         )
+
+
+def _record_of(model: LoadedModel) -> ModelRecord:
+    return ModelRecord(model.path.name, model.digest, node_count(model.original))
 
 
 @dataclass
@@ -177,8 +185,9 @@ class Session:
         """
         head = self.request.head()
         if self.known is not None:
+            names = [entry.encode_name for entry in msgspec.structs.fields(BlameHead)]
             wanted, known = (decode_json(encode_json(each)) for each in (head, self.known))
-            require_identity("The file of --resume", {name: known[name] for name in wanted}, wanted)
+            require_identity("The file of --resume", {name: known[name] for name in names if name in known}, wanted)
             with self.subjects.open(*self.request.names) as found:
                 versions = [each.version or "" for each in found]
             if self.known.versions == versions:
@@ -245,7 +254,8 @@ class Session:
         passes = self._passes
         request = self.request
         if passes is None:
-            return FoundPasses(None, "the passes cannot be chosen", 0)
+            reason = "the passes cannot be chosen" if request.models is None else "no pass: the second model is given"
+            return FoundPasses(None, reason, 0)
         if controls.round_trip not in (None, "same"):
             reason = "the difference comes without any pass: the round trip"
             return FoundPasses([], reason, 1, passes.choose([]).text)
@@ -275,6 +285,7 @@ class Session:
         """Reduce the model with the passes of the difference only, and judge the reduced model."""
         known = self.document.steps.reduction
         with self._compare(self._chosen(passes)) as comparison:
+            self._match_values(comparison, case)
             if known is not None and known.is_complete:
                 self.reduced = known.read()
             else:
@@ -287,6 +298,14 @@ class Session:
                 return BlameVerdict(BlameOutcome.NOT_DETERMINISTIC, reason)
             self.document.reduced_difference = difference
             return judge(comparison, self.reduced, difference, self.answers)
+
+    def _match_values(self, comparison: Comparison, case: FedModel) -> None:
+        """Match the intermediate values of two given models, at which both are cut."""
+        if comparison.given is None or self.request.models is None:
+            return
+        cases = [FedModel(each.prepared, case.inputs) for each in (self.request.model, comparison.given.model)]
+        targets = (comparison.first.target, comparison.second.target)
+        comparison.given.match_values(*(known_values(*each) for each in zip(targets, cases, strict=True)))
 
     def _reduce(self, comparison: Comparison, whole: FedModel, start: FedModel | None) -> FedModel:
         """Reduce the model, and keep each smaller model in the document."""
@@ -351,32 +370,44 @@ class Session:
     def _passes(self) -> Passes | None:
         """The passes of the subject whose passes are chosen; None if they cannot be chosen."""
         request = self.request
+        if request.models is not None:
+            return None
         return list_passes(
             request.optimizer or (request.second if request.bisects_second else request.first), self.subjects
         )
 
-    def _compare(self, chosen: SubjectName | None = None) -> AbstractContextManager[Comparison]:
+    @contextmanager
+    def _compare(self, chosen: SubjectName | None = None) -> Iterator[Comparison]:
         """Start the subjects; `chosen` replaces the subject whose passes are chosen."""
-        return self.subjects.compare(*self.request.with_chosen(chosen))
+        with self.subjects.compare(*self.request.with_chosen(chosen)) as comparison:
+            comparison.given = GivenRewrite(self.request.models) if self.request.models else None
+            yield comparison
 
 
 def _reduced_model(
     case: FedModel, reduction: DifferenceReduction, *, nodes_before: int, is_complete: bool
 ) -> ReducedModel:
+    given = reduction.comparison.given
+    second = given.part(case.model) if given is not None else None
     tensors = [tensor_of(array, name) for name, array in case.inputs.items()]
     return ReducedModel(
         is_complete,
         nodes_before,
-        [
-            ReducedNode(node.op_type, node.domain, node.name or next(iter(node.output), ""))
-            for node in iter_nodes(case.model.graph)
-            if not is_operator(node, "Constant")
-        ],
+        _reduced_nodes(case.model),
         reduction.tested,
         reduction.ended_early,
         base64.b64encode(case.model.SerializeToString()).decode(),
         [base64.b64encode(tensor.SerializeToString()).decode() for tensor in tensors],
+        msgspec.UNSET if second is None else _reduced_nodes(second),
     )
+
+
+def _reduced_nodes(model: onnx.ModelProto) -> list[ReducedNode]:
+    return [
+        ReducedNode(node.op_type, node.domain, node.name or next(iter(node.output), ""))
+        for node in iter_nodes(model.graph)
+        if not is_operator(node, "Constant")
+    ]
 
 
 def _change_text(label: str, where: str, one: Computation, other: Computation) -> str:

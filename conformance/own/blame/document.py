@@ -68,7 +68,10 @@ class ReducedNode(_Part):
 
 
 class ReducedModel(_Part):
-    """The step `reduction`: the reduced model and its inputs, in base64, and the number of models that were tried."""
+    """The step `reduction`: the reduced model and its inputs, in base64, and the number of models that were tried.
+
+    If a second model is given, `second_nodes` are the nodes of its part with the same inputs and outputs.
+    """
 
     is_complete: bool
     nodes_before: Count
@@ -77,6 +80,7 @@ class ReducedModel(_Part):
     ended_early: bool
     model: str
     inputs: list[str]
+    second_nodes: list[ReducedNode] | msgspec.UnsetType = msgspec.UNSET
 
     def read(self) -> FedModel:
         """Return the model with its inputs.
@@ -102,8 +106,8 @@ class BlameSteps(_Part, omit_defaults=True):
     verdict: BlameVerdict | None = None
 
 
-class BlameHead(_Part):
-    """The part of a document that identifies the request."""
+class BlameHead(_Part, kw_only=True):
+    """The part of a document that identifies the request; `second_model` is that of B, if it is given."""
 
     format: Literal[1]
     model: ModelRecord
@@ -112,9 +116,10 @@ class BlameHead(_Part):
     seed: int | None
     subjects: tuple[str, str]
     optimizer: str | None
+    second_model: ModelRecord | msgspec.UnsetType = msgspec.UNSET
 
 
-class BlameDocument(BlameHead):
+class BlameDocument(BlameHead, kw_only=True):
     """The file of `--json`.
 
     Attributes:

@@ -1,4 +1,4 @@
-"""Two ways to compute one model: its rewrite beside it on one subject, or the model on two subjects.
+"""Two ways to compute one model: a rewrite or a second model beside it on one subject, or the model on two subjects.
 
 A `Comparison` runs both ways and returns two answers. A failure of a graph optimizer or of a subject is an answer too.
 `OpenSubjects` starts the subjects, each in its own process unless isolation is off.
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from conformance.exact.models.arrays import Array
+    from conformance.own.blame.given_rewrite import GivenRewrite
     from conformance.own.graphs.fed_model import FedModel
     from conformance.subjects.calling.subject_loading import Subject
     from conformance.subjects.calling.subject_names import SubjectName
@@ -81,7 +82,8 @@ class Comparison:
     Attributes:
         first: the subject that runs the model.
         second: the subject that runs the rewrite, which is `first`, or the second subject.
-        optimizer: the graph optimizer; None for two subjects.
+        optimizer: the graph optimizer; None for two subjects or two models.
+        given: the second model, which takes the place of the rewrite; None if there is one model.
 
     A failure is not computed again for the same case, because it may have taken the whole time limit.
     """
@@ -89,14 +91,22 @@ class Comparison:
     first: Subject
     second: Subject
     optimizer: Subject | None = None
+    given: GivenRewrite | None = None
     _failed: dict[tuple[bool, str], Computation] = field(default_factory=dict, init=False)
 
     @property
     def names(self) -> tuple[str, str]:
         """The names of both ways, for reports."""
+        if self.given is not None:
+            return f"{self.first.id}, first model", f"{self.second.id}, {self.given.model.path.name}"
         if self.optimizer is None:
             return self.first.id, self.second.id
         return f"{self.first.id}, original model", f"{self.first.id}, model rewritten by {self.optimizer.id}"
+
+    @property
+    def has_rewrite(self) -> bool:
+        """Whether the second way computes another model than the first."""
+        return self.optimizer is not None or self.given is not None
 
     def answers(self, case: FedModel) -> tuple[Computation, Computation]:
         """Compute the model in both ways."""
@@ -114,7 +124,7 @@ class Comparison:
         return self._second_answer(case) if is_second else run_model(self.first.target, case.model, case.inputs)
 
     def _second_answer(self, case: FedModel) -> Computation:
-        if self.optimizer is None:
+        if not self.has_rewrite:
             return run_model(self.second.target, case.model, case.inputs)
         rewritten = self.rewrite(case.model)
         if rewritten.failure or rewritten.model is None:
@@ -123,6 +133,10 @@ class Comparison:
 
     def rewrite(self, model: onnx.ModelProto) -> Computation:
         """Return the rewrite of a model without outputs, or the failure of the graph optimizer."""
+        if self.given is not None:
+            part = self.given.part(model)
+            message = "no part of the second model has these inputs and outputs"
+            return Computation(model=part) if part else Computation((), Failure.INVALID, message)
         optimizer = self.optimizer
         assert optimizer is not None
         copy = copy_of(model)

@@ -11,6 +11,9 @@ The steps, each of which tries smaller models and keeps those with the same diff
 5. *Weights*: initializers and inputs become constants or short numbers, where the difference allows it. Numbers stay:
    a runtime fuses nodes by an exponent or an epsilon, and other ones give another fault.
 
+If a second model is given, both are cut together, at the values that they have in common; the other steps would change
+the first model alone.
+
 Every part has valid inputs, because a user could give a model any input.
 """
 
@@ -41,6 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from conformance.exact.models.arrays import Array
+    from conformance.own.blame.given_rewrite import GivenRewrite
 
 MAX_SECONDS = 600.0
 """Maximum time of a reduction; the smallest model so far is kept after that."""
@@ -127,7 +131,9 @@ class DifferenceReduction:
     ) -> Iterator[Reducer]:
         """Yield a reducer, and count the cases that it has tried."""
         deadline = time.monotonic() + self.seconds / 3
-        reducer = Reducer(self.comparison.first.target, is_same, self.progress, deadline, on_smaller)
+        reducer = Reducer(
+            self.comparison.first.target, is_same, self.progress, deadline, on_smaller, self.comparison.given
+        )
         try:
             yield reducer
         finally:
@@ -165,6 +171,7 @@ class Reducer:
         progress: is called with a text for the user.
         deadline: the time (`time.monotonic`) at which the reduction ends.
         on_smaller: is called with each smaller case that has the same difference.
+        given: the second model, which is cut together with the first; None if there is none.
         tested: the number of cases that were tried.
         ended_early: whether the time ended before the reduction.
     """
@@ -174,6 +181,7 @@ class Reducer:
     progress: Callable[[str], None]
     deadline: float
     on_smaller: Callable[[FedModel], None]
+    given: GivenRewrite | None = None
     tested: int = 0
     ended_early: bool = False
     _smallest: FedModel = field(init=False)
@@ -187,9 +195,12 @@ class Reducer:
                 size = node_count(self._smallest.model)
                 self._cut()
                 self._drop_outputs()
-                self._open_subgraphs()
+                if self.given is None:
+                    self._open_subgraphs()
                 if round and node_count(self._smallest.model) == size:
                     break
+            if self.given is not None:
+                return self._smallest
             self._shorten_loops()
             self._drop_inner_nodes()
             self._shrink_dimensions()
@@ -208,6 +219,8 @@ class Reducer:
         if time.monotonic() > self.deadline:
             self.ended_early = True
             raise _TimeIsOverError
+        if case is not None and self.given is not None:
+            case = self.given.with_counterparts(case)
         if case is None:
             return False
         self.tested += 1

@@ -2,8 +2,8 @@
 
 The outputs of a model are enclosed from its inputs, with composed bounds, so that no value has to be exposed. An output
 outside of its enclosure is a fault of the subject that returned it. If the enclosures of a model and of its rewrite
-have no common value, the graph optimizer is wrong. If every output lies in its enclosure, the difference is nobody's
-fault.
+have no common value, the graph optimizer is wrong; two given models then compute different functions. If every output
+lies in its enclosure, the difference is nobody's fault.
 """
 
 from __future__ import annotations
@@ -60,6 +60,7 @@ class BlameOutcome(StrEnum):
     SECOND_WRONG = "the second is wrong"
     BOTH_WRONG = "both are wrong"
     OPTIMIZER_WRONG = "the graph optimizer is wrong"
+    MODELS_DIFFER = "the models compute different functions"
     BOTH_ADMISSIBLE = "both are admissible"
     NOT_JUDGED = "not judged"
 
@@ -278,7 +279,7 @@ def judge(
     if any(difference.failures):
         return _judge_failure(comparison, case, difference)
     expected = _enclose_inlined(case, case.model)
-    is_rewrite = comparison.optimizer is not None
+    is_rewrite = comparison.has_rewrite
     of_second = expected
     rewritten = answers[1].model
     if is_rewrite and rewritten is not None:
@@ -291,6 +292,8 @@ def judge(
         for name, other, a, b in zip(names, of_second.values(), answers[0].outputs, answers[1].outputs, strict=False)
         if name in different
     ]
+    if comparison.given is not None:
+        found = list(map(_without_optimizer, found))
     worst = min(found, key=lambda verdict: _ORDER.index(verdict.outcome))
     names_of_counts = ("differing", "undetermined", "loose", "unspecified")
     counts: dict[str, Any] = {name: sum(getattr(verdict, name) for verdict in found) for name in names_of_counts}
@@ -304,11 +307,22 @@ def judge(
     return worst
 
 
+def _without_optimizer(verdict: BlameVerdict) -> BlameVerdict:
+    """Return a verdict on two given models: there is no graph optimizer that can be wrong."""
+    if verdict.outcome is not BlameOutcome.OPTIMIZER_WRONG:
+        return verdict
+    is_open = verdict.reason == _NOT_COMPARED
+    return replace(verdict, outcome=BlameOutcome.NOT_JUDGED if is_open else BlameOutcome.MODELS_DIFFER)
+
+
+_NOT_COMPARED = "the output of B is not admissible for the model of A, and the model of B cannot be judged"
+
 _ORDER = [
     BlameOutcome.BOTH_WRONG,
     BlameOutcome.OPTIMIZER_WRONG,
     BlameOutcome.FIRST_WRONG,
     BlameOutcome.SECOND_WRONG,
+    BlameOutcome.MODELS_DIFFER,
     BlameOutcome.NOT_JUDGED,
     BlameOutcome.BOTH_ADMISSIBLE,
 ]
@@ -364,15 +378,14 @@ def _judge_bounds(expected: Any, of_second: Any, a: Any, b: Any, *, is_rewrite: 
         apart = _are_apart(expected, of_second)
         if apart:
             return BlameVerdict(
-                BlameOutcome.OPTIMIZER_WRONG, "no admissible value of the model is one of its rewrite", None, shares
+                BlameOutcome.OPTIMIZER_WRONG, "no value that A may return is one that B may return", None, shares
             )
         if apart is None:
             # the rewrite cannot be enclosed: its outputs are compared with those that the model may have
             second = output_share(b, expected)
             shares = (first, second)
             if second is not None and second > MARGIN and first <= 1:
-                reason = "the output of the rewrite is not admissible for the model, and the rewrite cannot be judged"
-                return BlameVerdict(BlameOutcome.OPTIMIZER_WRONG, reason, None, shares)
+                return BlameVerdict(BlameOutcome.OPTIMIZER_WRONG, _NOT_COMPARED, None, shares)
             second = 0.0
     is_first = first > 1
     is_second = second is not None and second > 1
@@ -441,11 +454,12 @@ def _judge_failure(comparison: Comparison, case: FedModel, difference: Differenc
         return BlameVerdict(BlameOutcome.OPTIMIZER_WRONG, f"{second}: {difference.messages[1]}")
     if first:
         return BlameVerdict(BlameOutcome.FIRST_WRONG, f"{first}: {message}")
-    if comparison.optimizer is None:
+    if not comparison.has_rewrite:
         return BlameVerdict(BlameOutcome.SECOND_WRONG, f"{second}: {message}")
     if fault := _strict_fault(comparison, case):
-        return BlameVerdict(BlameOutcome.OPTIMIZER_WRONG, f"the rewrite contradicts itself: {fault}")
-    return BlameVerdict(BlameOutcome.NOT_JUDGED, f"the rewrite is valid, and the subject does not run it: {message}")
+        outcome = BlameOutcome.OPTIMIZER_WRONG if comparison.given is None else BlameOutcome.NOT_JUDGED
+        return BlameVerdict(outcome, f"the model of B contradicts itself: {fault}")
+    return BlameVerdict(BlameOutcome.NOT_JUDGED, f"the model of B is valid, and the subject does not run it: {message}")
 
 
 def _strict_fault(comparison: Comparison, case: FedModel) -> str:

@@ -19,6 +19,7 @@ from conformance.exact.models.graphs import (
     names_taken_by,
     subgraphs_of,
 )
+from conformance.exact.models.input_files import required_inputs
 from conformance.exact.models.model_building import array_value_info
 from conformance.exact.models.renaming import FreshNames, Renamer
 from conformance.own.graphs.fed_model import FedModel
@@ -147,6 +148,36 @@ def cut(model: onnx.ModelProto, numbers: Sequence[int], values: Mapping[str, Arr
         elif name in own:
             return None
     return FedModel(part, inputs) if part.graph.output else None
+
+
+def part_between(model: onnx.ModelProto, ends: onnx.ModelProto) -> onnx.ModelProto | None:
+    """Return the part of a model with the inputs and outputs of another model, whose values have the same names.
+
+    It is None if the model lacks an output, or if an output needs an input that the other model does not have.
+    """
+    graph = model.graph
+    inputs = {value.name: value for value in required_inputs(ends.graph)}
+    makers = {name: number for number, node in enumerate(graph.node) for name in node.output if name}
+    constants = constant_names(graph)
+    chosen: set[int] = set()
+    pending = [value.name for value in ends.graph.output]
+    while pending:
+        name = pending.pop()
+        if name not in makers and name not in constants:
+            return None
+        if name in makers and makers[name] not in chosen:
+            chosen.add(makers[name])
+            pending += names_taken_by(graph.node[makers[name]]) - inputs.keys()
+    part = part_of(model, "part", sorted(chosen))
+    taken = {name for number in chosen for name in names_taken_by(graph.node[number])} - inputs.keys()
+    _add_constants(part.graph, graph, taken | _annotation_parameters(graph, taken))
+    part.graph.input.extend(inputs.values())
+    own = {value.name: value for value in graph.output}
+    typed = {value.name: value for value in graph.value_info}
+    for value in ends.graph.output:
+        opened = _open_value(value.name, None, typed.get(value.name))
+        part.graph.output.append(own.get(value.name) or opened or value)
+    return part
 
 
 def _add_constants(part: onnx.GraphProto, graph: onnx.GraphProto, names: Container[str]) -> None:

@@ -1,0 +1,116 @@
+"""`blame` on two models: inputs, outputs and cut points are matched, and both models are reduced together."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import helper, numpy_helper
+from refusals import assert_bad_input
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+OPERATORS = ("Tanh", "Relu", "Sin", "Abs", "Exp")
+BACKEND = ("-b", "fake_subject:correct", "--no-isolation")
+
+
+def write(
+    path: Path,
+    operators: Sequence[str] = OPERATORS,
+    names: Sequence[str] = "abcd",
+    ends: tuple[Sequence[str], Sequence[str]] = (["X"], ["Y"]),
+) -> Path:
+    """Write a chain of operators in which each value is multiplied by one weight, and return its path."""
+    inputs, outputs = ends
+    values = [inputs[0], *names, outputs[0]]
+    nodes = []
+    for number, op_type in enumerate(operators):
+        nodes.append(helper.make_node("Mul", [values[number], "W"], [f"{values[number + 1]}_scaled"]))
+        nodes.append(helper.make_node(op_type, [f"{values[number + 1]}_scaled"], [values[number + 1]]))
+    nodes += [helper.make_node("Neg", [values[1]], [name]) for name in outputs[1:]]
+    graph = helper.make_graph(
+        nodes,
+        "g",
+        [helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [2, 3]) for name in inputs],
+        [helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [2, 3]) for name in outputs],
+        [numpy_helper.from_array(np.array([0.5, -1.25, 2], np.float32), "W")],
+    )
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    return path
+
+
+def blame(command: Any, folder: Path, first: Path, second: Path) -> tuple[int, dict[str, Any]]:
+    """Return the exit status and the steps."""
+    ended = command("blame", first, second, *BACKEND, "--json", folder / "blame.json")
+    steps: dict[str, Any] = json.loads((folder / "blame.json").read_text())["steps"]
+    return ended.status, steps
+
+
+CHANGED = ("Tanh", "Relu", "Sin", "Neg", "Exp")
+SHIFTED = ("b", "c", "d", "e")
+
+
+@pytest.mark.parametrize(
+    ("names", "ends"),
+    [("abcd", (["X"], ["Y"])), ("efgh", (["X"], ["Y"])), (SHIFTED, (["P"], ["Q"])), ("dcba", (["X"], ["Z"]))],
+    ids=["same names", "other names", "shifted names and other ends", "reversed names"],
+)
+def test_changed_operator_is_the_only_node_of_both_models(
+    tmp_path: Path, command: Any, names: Sequence[str], ends: tuple[Sequence[str], Sequence[str]]
+) -> None:
+    first = write(tmp_path / "first.onnx")
+    second = write(tmp_path / "second.onnx", CHANGED, names, ends)
+    status, steps = blame(command, tmp_path, first, second)
+    assert status == 1
+    assert steps["verdict"]["outcome"] == "the models compute different functions"
+    assert [node["operator"] for node in steps["reduction"]["nodes"]] == ["Abs"]
+    assert [node["operator"] for node in steps["reduction"]["second_nodes"]] == ["Neg"]
+
+
+def test_models_of_other_names_without_difference_pass(tmp_path: Path, command: Any) -> None:
+    first = write(tmp_path / "first.onnx")
+    status, steps = blame(command, tmp_path, first, write(tmp_path / "second.onnx", names="efgh"))
+    assert status == 0
+    assert steps["verdict"]["outcome"] == "no difference"
+
+
+def test_difference_by_a_fault_of_the_backend_is_no_difference_of_functions(tmp_path: Path, command: Any) -> None:
+    first = write(tmp_path / "first.onnx", ("Tanh", "Relu"), "a")
+    second = write(tmp_path / "second.onnx", ("Tanh", "Abs"), "a")  # equal to Relu on values that are not negative
+    np.savez(tmp_path / "inputs.npz", X=np.array([[1, 1, 1], [2, 2, 2]], np.float32))
+    options = ("-b", "fake_subject:wrong_abs", "--no-isolation", "--inputs", tmp_path / "inputs.npz")
+    ended = command("blame", first, second, *options, "--json", tmp_path / "blame.json")
+    assert ended.status == 1
+    verdict = json.loads((tmp_path / "blame.json").read_text())["steps"]["verdict"]
+    assert verdict["outcome"] == "the second is wrong"
+
+
+def test_output_without_counterpart_is_named_and_not_compared(tmp_path: Path, command: Any) -> None:
+    first = write(tmp_path / "first.onnx")
+    second = write(tmp_path / "second.onnx", ends=(["X"], ["Y", "more"]))
+    ended = command("blame", first, second, *BACKEND)
+    assert ended.status == 0, ended.err
+    assert "more" in ended.out
+
+
+@pytest.mark.parametrize(
+    ("ends", "words", "code"),
+    [
+        ((["X", "more"], ["Y"]), (), "usage.models-differ"),
+        ((["X"], ["one", "two"]), (), "usage.models-differ"),
+        ((["X"], ["Y"]), ("-b", "reference"), "usage.subject-count"),
+        ((["X"], ["Y"]), ("-o", "fake_subject:leaves_it"), "usage.subject-count"),
+        ((["X"], ["Y"]), ("--releases", "1..2"), "usage.options-conflict"),
+    ],
+)
+def test_models_or_options_that_do_not_fit_are_refused(
+    tmp_path: Path, command: Any, ends: tuple[Sequence[str], Sequence[str]], words: tuple[str, ...], code: str
+) -> None:
+    first = write(tmp_path / "first.onnx")
+    second = write(tmp_path / "second.onnx", ends=ends)
+    assert_bad_input(command("blame", first, second, *BACKEND, *words), code)
