@@ -19,14 +19,16 @@ from conformance.commands.command_options import FailLevel, add_options, print_w
 from conformance.run.report.report_files import ReportFiles
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from conformance.base.jobs.job import Workers as TeamOfWorkers
     from conformance.own.audit.audit_job import AuditWorkers
+    from conformance.own.audit.audit_report import AuditOutcome
     from conformance.own.audit.audit_session import AuditOptions, SubjectAudit
     from conformance.own.audit.model_audit import ModelAudit
     from conformance.own.graphs.model_inputs import InputSet
     from conformance.own.graphs.reading import LoadedModel
+    from conformance.run.expectations.expectations_file import Expectations
     from conformance.subjects.calling.subject_loading import Subject
 
 
@@ -42,8 +44,11 @@ def audit(
     output: Path | None = None,
     require_judged: float = 0.0,
     fail_level: FailLevel = FailLevel.MUST,
+    expect: list[Path] | None = None,
     json: Path | None = None,
     html: Path | None = None,
+    junit: Path | None = None,
+    markdown: Path | None = None,
     node: list[int] | None = None,
     probes: int | None = None,
     workers: int | None = None,
@@ -67,10 +72,12 @@ def audit(
     from conformance.exact.models.input_files import required_input_names
     from conformance.own.audit.audit_cases import write_cases
     from conformance.own.audit.audit_report import AuditOutcome
+    from conformance.own.audit.audit_results import CORPUS
     from conformance.own.audit.audit_session import AuditOptions
     from conformance.own.audit.model_audit import PROBES, ModelAudit, audit_limits
     from conformance.own.graphs.model_inputs import choose_inputs, chosen_text, input_text, save_inputs_to
     from conformance.own.graphs.reading import LoadedModel
+    from conformance.run.expectations.expectations_file import read_expectations_by_subject
     from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
     from conformance.subjects.isolation.start_subjects import started_subjects
 
@@ -78,7 +85,7 @@ def audit(
         raise UsageError("subject-missing.backend")
     if node and resume:
         raise UsageError("options-conflict.two", first="--node", second="--resume")
-    reports = ReportFiles.of(json=json, html=html)
+    reports = ReportFiles.of(json=json, html=html, junit=junit, markdown=markdown)
     reports.check()
     if output is not None:
         check_empty(output)
@@ -93,6 +100,7 @@ def audit(
         if data_set.chosen:
             show(chosen_text(data_set.chosen))
     subjects = [SubjectName.parse(text, SubjectKind.BACKEND) for text in backend]
+    expectations = read_expectations_by_subject(expect or [], [each.text for each in subjects], CORPUS)
     is_shared = resume is not None or dask is not None or (workers or 1) > 1
     audits = []
     with (
@@ -108,12 +116,9 @@ def audit(
             command = None if node else _command(model, subject.id, given, probes, no_isolation=no_isolation)
             audits.append(_audit_one(audited, subject, data_set, node, replace(options, command=command), show))
     result = ModelAudit(audited, audits, texts, None if inputs else seed, Level(fail_level), require_judged)
-    _write_reports(json, html, result)
-    print_written_reports(reports)
     if output is not None and write_cases(output, (case for each in audits for case in each.cases)):
         show(f"Wrote {output}.")
-    show(result.summary)
-    if result.outcome is AuditOutcome.FAILED:
+    if _report(result, reports, expectations, show) is AuditOutcome.FAILED:
         raise typer.Exit(ExitStatus.FAILS)
 
 
@@ -139,13 +144,30 @@ def _audit_one(
     return audit
 
 
-def _write_reports(json: Path | None, html: Path | None, result: ModelAudit) -> None:
-    """Write the reports of the audits."""
+def _report(
+    result: ModelAudit, reports: ReportFiles, expectations: Mapping[str, Expectations], show: Callable[[str], None]
+) -> AuditOutcome:
+    """Write the reports, print the summary, and return the outcome, with the known failures of expectations files."""
     from conformance.own.audit.audit_page import render_page
+    from conformance.own.audit.audit_report import AuditOutcome
+    from conformance.own.audit.audit_results import audit_results, write_audit_reports
 
-    write_json_atomically(json, None if json is None else result.document)
+    json, html = (reports.paths.get(name) for name in ("json", "html"))
+    document = result.document
+    judged = audit_results(document, expectations)
+    outcome = result.outcome
+    if expectations and (judged.reasons or outcome is AuditOutcome.FAILED):
+        outcome = AuditOutcome.FAILED if judged.reasons else AuditOutcome.PASSED
+    write_json_atomically(json, None if json is None else document)
     if html is not None:
-        write_text_atomically(html, render_page(result.model, result.audits, result.inputs, result.outcome))
+        write_text_atomically(html, render_page(result.model, result.audits, result.inputs, outcome))
+    of_run = {name: path for name, path in reports.paths.items() if name in {"junit", "markdown"}}
+    write_audit_reports(judged, ReportFiles(of_run))
+    print_written_reports(reports)
+    for reason in judged.reasons if expectations else ():
+        show(f"  {reason}")
+    show(result.summary_of(outcome, judged.known_failures))
+    return outcome
 
 
 def _command(model: Path, subject: str, given: Sequence[str], probes: int | None, *, no_isolation: bool) -> str:

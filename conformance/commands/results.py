@@ -130,6 +130,7 @@ def update_expectations(
     Exit status: 0 if the file is up to date, 1 if it still lacks entries or if a verdict varies between repetitions (no
     entry can expect that), 2 if no reason is given. With --check: 1 if the file would change or lacks an entry.
     """
+    from conformance.own.audit.audit_results import read_audit_results
     from conformance.run.corpus_run.selection import check_keyword, keyword_matcher
     from conformance.run.expectations.expectations_file import read_expectations_text
     from conformance.run.expectations.expectations_update import (
@@ -142,7 +143,7 @@ def update_expectations(
     if (cause or keyword) and not (reason.strip() or by_cause or check):
         raise UsageError("reason-missing.chosen")
     check_keyword(keyword)
-    run = read_results(results)
+    run = read_audit_results(results) or read_results(results)
     before = read_expectations_text(expect) if expect.exists() else ""
     subjects = [subject.id for subject in run.header.subjects]
     if not before and len(subjects) != 1:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from xml.etree import ElementTree as ET
 
 import numpy as np
 import onnx
@@ -99,3 +100,85 @@ def test_audit_of_a_model_newer_than_onnx_says_to_upgrade_onnx(command, model, h
     onnx.save(newer, here / "newer.onnx")
     ended = command("audit", "newer.onnx", *OWN)
     assert_bad_input(ended, "model.newer-than-onnx", "newer.onnx", "99", "--upgrade onnx")
+
+
+@pytest.fixture
+def abs_model(here):
+    """A model of a Tanh and an Abs in the current directory."""
+    nodes = [helper.make_node("Tanh", ["X"], ["a"]), helper.make_node("Abs", ["a"], ["Y"])]
+    values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [2, 3]) for name in ("X", "Y")]
+    graph = helper.make_graph(nodes, "g", values[:1], values[1:])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), here / "m.onnx")
+    return "m.onnx"
+
+
+WRONG_ABS = ("-b", "fake_subject:wrong_abs", "--no-isolation")
+
+
+def expect(here, **entries):
+    """Write the expectations file `known.toml`, with a list of cases for each verdict."""
+    lines = ['subject = "fake_subject:wrong_abs"', 'corpus = "audit"', "[[expect]]", 'reason = "Abs is wrong."']
+    (here / "known.toml").write_text("\n".join([*lines, *(f"{name} = {cases}" for name, cases in entries.items())]))
+
+
+def failures(path):
+    """Return the names of the failing tests of a JUnit file, and of the skipped ones."""
+    tests = list(ET.parse(path).getroot().iter("testcase"))
+    return tuple(
+        sorted(test.attrib["name"] for test in tests if test.find(tag) is not None) for tag in ("failure", "skipped")
+    )
+
+
+ABS_CASES = ["test_audit_m_1_abs", "test_audit_m_1_abs_hard_data"]
+
+
+def test_wrong_nodes_fail_the_reports_until_they_are_expected(command, abs_model, here):
+    reports = ("--json", "a.json", "--junit", "a.xml", "--markdown", "a.md")
+    assert command("audit", abs_model, *WRONG_ABS, *reports).status == 1
+    assert failures(here / "a.xml") == (["run passes", *ABS_CASES], [])
+    assert "FAILED" in (here / "a.md").read_text()
+    assert command("update-expectations", "a.json", "--expect", "known.toml", "--reason", "Abs is wrong.").status == 0
+    ended = command("audit", abs_model, *WRONG_ABS, *reports, "--expect", "known.toml")
+    assert ended.status == 0, ended.out
+    assert failures(here / "a.xml") == ([], ABS_CASES)
+    assert "PASSED" in (here / "a.md").read_text()
+    assert command("update-expectations", "a.json", "--expect", "known.toml", "--check").status == 0
+
+
+@pytest.mark.parametrize(
+    ("entries", "named"),
+    [
+        ({"fail": ["test_audit_m_1_abs"]}, "test_audit_m_1_abs_hard_data"),
+        ({"fail": ["*_abs*", "test_audit_m_0_tanh"]}, "test_audit_m_0_tanh"),
+        ({"fail": ["*_abs*", "*_softmax"]}, "*_softmax"),
+        ({"error": ["*_abs*"]}, "test_audit_m_1_abs"),
+    ],
+)
+def test_audit_that_differs_from_its_expectations_fails(command, abs_model, here, entries, named):
+    expect(here, **entries)
+    ended = command("audit", abs_model, *WRONG_ABS, "--expect", "known.toml")
+    assert ended.status == 1
+    assert named in ended.out.split("on hard data:")[1]
+
+
+def test_expected_wrong_node_of_another_corpus_or_subject_is_refused(command, abs_model, here):
+    expect(here, fail=["*_abs*"])
+    (here / "known.toml").write_text((here / "known.toml").read_text().replace('"audit"', '"onnx"'))
+    assert_bad_input(command("audit", abs_model, *WRONG_ABS, "--expect", "known.toml"), "expectations.other-corpus")
+    expect(here, fail=["*_abs*"])
+    assert_bad_input(command("audit", abs_model, *OWN, "--expect", "known.toml"), "expectations.subject-not-run")
+
+
+def test_node_that_is_audited_alone_needs_no_other_expected_node(command, abs_model, here):
+    expect(here, fail=["*_abs*"])
+    assert command("audit", abs_model, *WRONG_ABS, "--node", "0", "--expect", "known.toml").status == 0
+
+
+def test_model_that_does_not_run_fails_also_if_that_is_expected(command, abs_model, here):
+    subject = "fake_subject:raises_for_abs"
+    (here / "known.toml").write_text(
+        f'subject = "{subject}"\n[[expect]]\nreason = "There is no Abs."\nerror = ["test_audit_m_0_run"]\n'
+    )
+    ended = command("audit", abs_model, "-b", subject, "--no-isolation", "--expect", "known.toml")
+    assert ended.status == 1
+    assert f"{subject} passed nothing" in ended.out

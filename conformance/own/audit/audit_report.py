@@ -422,6 +422,7 @@ class NodeRecord(JudgedResult, frozen=True, kw_only=True):
     Attributes:
         operator: the operator, with its domain unless it is the main domain.
         command: the command that runs the node alone; None if the node has no fault.
+        fault: what is wrong, in one line; None if the node has no fault.
     """
 
     together: tuple[str, ...]
@@ -429,6 +430,7 @@ class NodeRecord(JudgedResult, frozen=True, kw_only=True):
     origin: int | None
     operator: str
     command: str | None
+    fault: str | None
 
 
 class ProbeRecord(NodeRecord, frozen=True, kw_only=True):
@@ -467,6 +469,8 @@ class AuditDocument(msgspec.Struct):
         inputs: the names, types and shapes of the inputs of each data set.
         seed: the seed of pseudo-random inputs; None for inputs from files.
         audits: the audits, one for each subject and data set.
+        level: the weakest level whose bounds the outputs must keep.
+        too_little: the subjects on which less was judged than the user requires.
     """
 
     format: Literal[1]
@@ -474,14 +478,21 @@ class AuditDocument(msgspec.Struct):
     inputs: Sequence[str]
     seed: int | None
     audits: list[AuditRecord]
+    level: Level = Level.MUST
+    too_little: Sequence[str] = ()
 
 
 def audit_document(
-    model: LoadedModel, audits: Sequence[SubjectAudit], inputs: Sequence[str], seed: int | None
+    model: LoadedModel,
+    audits: Sequence[SubjectAudit],
+    inputs: Sequence[str],
+    seed: int | None,
+    level: Level = Level.MUST,
+    too_little: Sequence[str] = (),
 ) -> AuditDocument:
     """Return the document of some audits of one model; for the arguments see `AuditDocument`."""
     record = ModelRecord(model.path.name, model.digest, len(model.prepared.graph.node))
-    return AuditDocument(1, record, inputs, seed, list(map(_audit_record, audits)))
+    return AuditDocument(1, record, inputs, seed, list(map(_audit_record, audits)), level, too_little)
 
 
 def _audit_record(audit: SubjectAudit) -> AuditRecord:
@@ -498,7 +509,8 @@ def _audit_record(audit: SubjectAudit) -> AuditRecord:
 
 def _node_fields(audit: SubjectAudit, node: JudgedNode) -> dict[str, Any]:
     command = node_command(audit, node) if node.fault_rank else None
-    return {**_shared(NodeRecord, node), "operator": operator_name(node), "command": command}
+    fault = wrong_text(node) if node.verdict is NodeVerdict.WRONG else should_text(node) or None
+    return {**_shared(NodeRecord, node), "operator": operator_name(node), "command": command, "fault": fault}
 
 
 def _shared(record: type[msgspec.Struct], source: object) -> dict[str, Any]:

@@ -77,13 +77,23 @@ class ModelAudit:
         return AuditOutcome.of(self.audits, self.level, self.required)
 
     @property
+    def too_little(self) -> list[str]:
+        """The subjects that run the model, and on which less was judged than is required."""
+        shares = ((each, JudgedShare.of([each], self.level)) for each in self.audits if not each.failure)
+        return sorted({each.subject for each, share in shares if not share.is_enough(self.required)})
+
+    @property
     def summary(self) -> str:
         """The outcome and the numbers of judged nodes and elements, in one line."""
-        is_enough = all(JudgedShare.of([each], self.level).is_enough(self.required) for each in self.audits)
-        missing = "" if is_enough else "; too little was judged"
-        if self.outcome is AuditOutcome.NO_VERDICT:
+        return self.summary_of(self.outcome)
+
+    def summary_of(self, outcome: AuditOutcome, known_failures: int = 0) -> str:
+        """Return the summary with another outcome, because an expectations file lists failures."""
+        missing = "; too little was judged" if self.too_little else ""
+        if outcome is AuditOutcome.NO_VERDICT:
             missing = "; every element is unspecified or has no useful bound"
-        return f"{self.outcome}: {summary_text(self.audits)}{missing}"
+        known = f"; {known_failures} known" if known_failures else ""
+        return f"{outcome}: {summary_text(self.audits)}{missing}{known}"
 
     def __str__(self) -> str:
         return "\n".join([*chain.from_iterable(map(text_lines, self.audits)), self.summary])
@@ -91,7 +101,7 @@ class ModelAudit:
     @property
     def document(self) -> AuditDocument:
         """The content of the file of `audit --json`."""
-        return audit_document(self.model, self.audits, self.inputs, self.seed)
+        return audit_document(self.model, self.audits, self.inputs, self.seed, self.level, self.too_little)
 
 
 def audit_model(

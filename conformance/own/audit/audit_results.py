@@ -1,0 +1,238 @@
+"""An audit as a results file: each node is a case, so that the pass criterion and the reports of a run serve it.
+
+A node is a case of level `must`, and a case of level `should` if it is outside of the bounds of that level only. A node
+on hard data is a case of its own, and so is the run of the model. The worst data set counts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from conformance import __version__
+from conformance.base.errors import ResultsError
+from conformance.base.files.atomic_write import read_input, write_chunks_atomically
+from conformance.base.files.temp_dir import supervised_temp_dir
+from conformance.base.serialization.codec import JsonReader
+from conformance.base.serialization.decoding import MalformedError
+from conformance.base.verdicts import Level, Verdict
+from conformance.corpus.cases.case import CaseKind
+from conformance.exact.models.summaries import ModelSummary, NodeSummary
+from conformance.own.audit.audit_cases import case_id
+from conformance.own.audit.audit_report import AuditDocument
+from conformance.own.audit.judgement import NodeVerdict
+from conformance.run.expectations.conditions import ConditionContext
+from conformance.run.expectations.criterion import Completeness, PassCriterion, case_facts
+from conformance.run.expectations.rules import CriterionSettings
+from conformance.run.report.report_files import ReportFiles, write_reports
+from conformance.run.results.recorded_environment import describe_environment
+from conformance.run.results.records import (
+    Assessment,
+    CaseRecord,
+    CorpusRecord,
+    Footer,
+    Header,
+    Judged,
+    Result,
+    SubjectRecord,
+)
+from conformance.run.results.results_file import FORMAT, MAX_FILE_BYTES, encode_record, read_results
+from conformance.subjects.calling.subject_names import SubjectKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    from msgspec import Struct
+
+    from conformance.base.verdicts import Phase
+    from conformance.corpus.cases.case_loading import CaseInMemory
+    from conformance.own.audit.audit_report import AuditRecord, NodeRecord
+    from conformance.run.expectations.expectations_file import Expectations
+    from conformance.run.results.results_file import Results
+
+CORPUS = "audit"
+"""Name by which an expectations file means the nodes of audited models."""
+
+RUN = "run"
+"""Stands for an operator in the id and the tag of the case that the model runs, and returns the same outputs again."""
+
+_RANKS = (Verdict.PASS, Verdict.SKIPPED, Verdict.FAIL, Verdict.ERROR)
+"""The verdicts of cases of an audit, the worst last."""
+
+_decode = JsonReader(AuditDocument, has_infinities=True)
+
+
+@dataclass(frozen=True)
+class AuditResults:
+    """The results of an audit, as the pass criterion judges them.
+
+    Attributes:
+        records: the records of a results file.
+        reasons: the reasons for which the audit fails; empty if it passes.
+        known_failures: the number of failures that the expectations file lists.
+    """
+
+    records: list[Struct]
+    reasons: list[str]
+    known_failures: int
+
+
+def audit_results(document: AuditDocument, expectations: Mapping[str, Expectations]) -> AuditResults:
+    """Return the results of an audit.
+
+    Args:
+        document: the audit.
+        expectations: the known failures by subject.
+    """
+    versions = {audit.subject: audit.version for audit in document.audits}
+    environment = describe_environment()
+    applying = {
+        subject: file.applying(ConditionContext.from_environment(versions[subject], environment))
+        for subject, file in expectations.items()
+    }
+    criterion = PassCriterion(
+        CriterionSettings(document.level, applying), dict.fromkeys(versions, str(SubjectKind.BACKEND))
+    )
+    found: dict[tuple[str, str], tuple[CaseRecord, Judged]] = {}
+    for audit in document.audits:
+        for case, judged in _cases(document.model.file, audit):
+            known = found.get((judged.subject, judged.case))
+            if known is None or _RANKS.index(judged.verdict) > _RANKS.index(known[1].verdict):
+                found[judged.subject, judged.case] = (case, judged)
+    cases = {case.case: case for case, _ in found.values()}
+    results = []
+    for case, judged in found.values():
+        assessment = Assessment(level=case.level, expected=criterion.expected(judged, _no_case))
+        result = Result.assessed(judged, assessment)
+        result.unexpected = not criterion.judge(result, partial(case_facts, case))
+        results.append(result)
+    commands = [audit.command for audit in document.audits if audit.command]
+    is_selection = not commands  # some nodes alone
+    reasons = criterion.reasons(Completeness(len(results), len(results), is_selection=is_selection))
+    reasons += [f"too little was judged on {subject}" for subject in document.too_little]
+    header = Header(
+        format=FORMAT,
+        suite=__version__,
+        corpus=CorpusRecord(document.model.file, document.model.sha256, len(cases) + is_selection, len(cases), CORPUS),
+        subjects=[SubjectRecord(subject, SubjectKind.BACKEND, version) for subject, version in versions.items()],
+        environment=environment,
+        selection={"--node": "some"} if is_selection else {},
+        command="; ".join(commands),
+        clauses={},
+        criterion=criterion.settings.record(len(results)),
+        options={},
+        started=0.0,
+    )
+    footer = Footer(
+        results=len(results),
+        verdicts=criterion.verdicts,
+        outcome="fail" if reasons else "pass",
+        reasons=reasons,
+        seconds=0.0,
+        diagnoses=[],
+        unexplained=[],
+    )
+    known_failures = sum(criterion.known_failures.values())
+    return AuditResults([header, *cases.values(), *results, footer], reasons, known_failures)
+
+
+def write_audit_reports(results: AuditResults, reports: ReportFiles) -> None:
+    """Write the reports of an audit in the formats of a run.
+
+    Raises:
+        ConformanceError: a report cannot be written.
+    """
+    with supervised_temp_dir() as folder:
+        write_chunks_atomically(folder / "results.jsonl", map(encode_record, results.records))
+        write_reports([folder / "results.jsonl"], reports)
+
+
+def read_audit_results(path: Path) -> Results | None:
+    """Return the results of the audit in a file of `audit --json`; None if the file is none.
+
+    Raises:
+        ResultsError: the file cannot be read.
+    """
+    try:
+        document = _decode(read_input(path, MAX_FILE_BYTES))
+    except MalformedError:
+        return None
+    except OSError as error:
+        raise ResultsError("unreadable.results", path=path, reason=error.strerror) from None
+    with supervised_temp_dir() as folder:
+        records = audit_results(document, {}).records
+        write_chunks_atomically(folder / "results.jsonl", map(encode_record, records))
+        return read_results(folder / "results.jsonl")
+
+
+def _cases(model: str, audit: AuditRecord) -> Iterator[tuple[CaseRecord, Judged]]:
+    """Yield the cases of one audit with what the subject did."""
+    run = _run_fault(audit)
+    verdict = Verdict.PASS if not run else Verdict.ERROR if audit.failure else Verdict.FAIL
+    yield _case(model, audit, 0, RUN, "the model runs, and returns the same outputs again", "", verdict, run)
+    for nodes, data in ((audit.nodes, ""), (audit.probes, "hard data")):
+        yield from _node_cases(model, audit, nodes, data)
+
+
+def _no_case() -> CaseInMemory:
+    """Stand for a case of a corpus, which a criterion needs for recorded outputs only; an audit has none."""
+    raise NotImplementedError
+
+
+def _run_fault(audit: AuditRecord) -> str:
+    if audit.failure:
+        return audit.failure
+    if not audit.is_repeatable:
+        return "the first and the second run of the prepared model return different outputs"
+    return "" if audit.repeats_when_prepared_again else "the model returns different outputs when it is prepared again"
+
+
+def _node_cases(
+    model: str, audit: AuditRecord, nodes: Iterable[NodeRecord], data: str
+) -> Iterator[tuple[CaseRecord, Judged]]:
+    for node in nodes:
+        where = f" on {data}" if data else ""
+        title = f"node {node.number} {node.operator} {node.name} gives what its specification states{where}"
+        add = partial(_case, model, audit, node.number, node.operator, title, data)
+        if node.verdict is NodeVerdict.WRONG:
+            yield add(Verdict.FAIL, node.fault or "")
+        elif node.verdict is NodeVerdict.NOT_JUDGED:
+            yield add(Verdict.SKIPPED, node.reason or "not judged")
+        else:
+            yield add(Verdict.PASS, "")
+        if node.should_worst is not None and node.verdict is not NodeVerdict.WRONG:
+            yield add(Verdict.FAIL, node.fault or "", level=Level.SHOULD)
+
+
+def _case(
+    model: str,
+    audit: AuditRecord,
+    number: int,
+    operator: str,
+    title: str,
+    data: str,
+    verdict: Verdict,
+    message: str,
+    *,
+    level: Level = Level.MUST,
+) -> tuple[CaseRecord, Judged]:
+    """Return the case of a node, or of the run of the model, with what the subject did."""
+    words = [operator, data, "" if level is Level.MUST else str(level)]
+    id = case_id(model.removesuffix(".onnx"), number, " ".join(filter(None, words)))
+    nodes = [] if operator == RUN else [NodeSummary(operator, "", [], [], {})]
+    summary = ModelSummary(0, {}, [], [], nodes)
+    case = CaseRecord(
+        case=id,
+        kind=str(CaseKind.NODE),
+        title=title,
+        level=level,
+        clauses=[],
+        tags=[operator, CORPUS],
+        model=summary,
+        data_sets=[],
+    )
+    phase: Phase | None = "run" if verdict is Verdict.ERROR else "compare" if verdict is Verdict.FAIL else None
+    judged = Judged(verdict=verdict, phase=phase, message=message, seconds=0.0, subject=audit.subject, case=id)
+    return case, judged
