@@ -13,14 +13,11 @@ from typing import TYPE_CHECKING
 
 from generators.eliminate_nop_monotone_argmax import (
     combined,
-    contexts,
-    elsewhere,
     fields,
     hazard_cases,
     invalid_models,
     neighbours,
-    node,
-    surroundings,
+    repeated_nodes,
 )
 from generators.eliminate_nop_monotone_argmax.case_texts import read_cases
 from generators.eliminate_nop_monotone_argmax.covering_arrays import ARRAYS
@@ -32,13 +29,10 @@ if TYPE_CHECKING:
     from conformance.corpus.cases.case import Case
 
 FAMILIES = (
-    node,
-    contexts,
+    repeated_nodes,
     fields,
-    surroundings,
     combined,
     neighbours,
-    elsewhere,
     hazard_cases,
     invalid_models,
 )
@@ -59,6 +53,10 @@ TEXTS = (
     "types_and_shapes",
     "preservation",
     "not_injective",
+    "elsewhere",
+    "surroundings",
+    "contexts",
+    "node",
 )
 """Names of the texts with cases."""
 

@@ -11,12 +11,13 @@ Empty lines separate the paragraphs of a text. The first line of a paragraph say
 
 The second line of a case has the clauses, the effect of the pass, and options, with `; ` between them. The effect is
 `stays`, `may change`, `may remove VALUES` or `removes VALUES`. The options are `then VALUES`, which further runs remove
-up to a fixed point, `each TABLES`, `imports OPSETS`, `ir_version N`, `check NAME`, `level NAME` and `no data`. A case
-with `each TABLES` stands for a case for each combination of their rows; `$COLUMN` is the cell of the row.
+up to a fixed point, `each TABLES`, `imports OPSETS`, `ir_version N`, `check NAME`, `level NAME`, `id PREFIX` and
+`no data`. A case with `each TABLES` stands for a case for each combination of their rows; `$COLUMN` is the cell of the
+row.
 
 Then follow lines `input NAME: DATA`, `initializer NAME: DATA` and `hazard KIND: DATA`. DATA is a tensor in ONNX's text
 form, or the name from which `permuted_quarters` derives the elements, with `times N`, `plus N`, and `as TYPE` if the
-declaration of the value has no fixed sizes.
+declaration of the value has no fixed sizes. `random NAME from LOW to HIGH` has all bits of the type.
 
 The other lines are the model: its signature, declarations of values, nodes, and functions. By default, the signature is
 that of a matrix X and its `index`. `<<TABLES: TEXT>>` is the text for each combination of rows.
@@ -38,7 +39,7 @@ from conformance.base.verdicts import Level
 from conformance.corpus.cases.case import PassEffect, Rewrite
 from conformance.exact.models.arrays import array_of, dtype_of, tensor_of
 from conformance.exact.models.graphs import all_nodes, all_tensors
-from conformance.exact.models.model_building import IR_VERSION
+from conformance.exact.models.model_building import IR_VERSION, pseudo_random_array
 from generators.eliminate_nop_monotone_argmax.pass_scenario import (
     ALONG_AXIS,
     PASS_OPERATORS,
@@ -64,7 +65,10 @@ INPUTS = "(float[2,3] X)"
 OUTPUTS = "=> (int64[2] index)"
 DATA = ("input ", "initializer ", "hazard ")
 """Beginnings of the lines that give data."""
-DERIVED = re.compile(r"(?P<name>.*?)(?: times (?P<factor>\S+))?(?: plus (?P<term>\S+))?(?: as (?P<type>.*))?")
+DERIVED = re.compile(
+    r"(?P<random>random )?(?P<name>.*?)(?: from (?P<low>\S+) to (?P<high>\S+))?"
+    r"(?: times (?P<factor>\S+))?(?: plus (?P<term>\S+))?(?: as (?P<type>.*))?"
+)
 """Data that are derived from a name."""
 
 OPERATORS = [
@@ -217,6 +221,7 @@ def _case(family: str, text: str, changes: Mapping[str, ModelChange]) -> Case:
         hazards=[(kind, [array]) for kind, array in arrays["hazard"].items()],
         level=Level(options.get("level", Level.MUST)),
         check=options.get("check", "structure"),
+        prefix=options.get("id"),
     )
     return replace(case, data_sets=()) if "no" in options else case
 
@@ -265,5 +270,8 @@ def _array(text: str, name: str, graph: onnx.GraphProto) -> Array:
         declared = next(value for value in (*graph.input, *graph.value_info) if value.name == name)
     tensor = declared.type.tensor_type
     dtype = dtype_of(tensor.elem_type)
-    array = permuted_quarters(derived["name"], [dim.dim_value for dim in tensor.shape.dim], dtype)
+    shape = [dim.dim_value for dim in tensor.shape.dim]
+    if derived["random"]:
+        return pseudo_random_array(derived["name"], shape, dtype, float(derived["low"]), float(derived["high"]))
+    array = permuted_quarters(derived["name"], shape, dtype)
     return np.asarray(array * dtype.type(derived["factor"] or 1) + dtype.type(derived["term"] or 0))

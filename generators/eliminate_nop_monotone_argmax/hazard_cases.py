@@ -6,7 +6,7 @@ evaluations. A case of the pass has one data set for which the rewrite keeps the
 Cases of kind `node` test that a backend gives the index of the graph as written, with results rounded to the declared
 types. Their level is `should`, or `silent` if a NaN occurs, because the specification does not define ArgMax of NaN.
 Ties of Log, Exp, Softmax and LogSoftmax have no such case: an evaluation with an error below one ULP may distinguish
-the two elements. Sqrt is correctly rounded, so its ties have a case.
+the two elements. Sqrt is correctly rounded, so its ties have a case. Two cases have no ArgMax: Softmax of a vector.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from conformance.base.verdicts import Level
 from conformance.corpus.cases.case import Case
 from conformance.exact.models.model_building import argmax_shape, array_value_info, build_model, make_value_info
 from generators.eliminate_nop_monotone_argmax.pass_scenario import (
+    ALONG_AXIS,
     APPLIES,
     OPTIONAL,
     PASS_OPERATORS,
@@ -120,6 +121,8 @@ def cases() -> Iterator[Case]:
         if hazard.has_nan:
             yield _range_case(hazard)
     yield _nonnegative_case()
+    for op_type in ALONG_AXIS:
+        yield _vector_below_opset_11(op_type)
 
 
 def all_hazards() -> Iterator[HazardScenario]:
@@ -286,6 +289,28 @@ def _nonnegative_case() -> Case:
             [array_value_info("X", X)],
             [make_value_info(f"index_{word}", "int64", ()) for word in ("abs", "relu")],
             {"": 13},
+        ),
+        data_sets=((X,),),
+    )
+
+
+def _vector_below_opset_11(op_type: str) -> Case:
+    """Define a case of opset 9 with a vector as input, for which the default axis 1 does not exist."""
+    clause = ALONG_AXIS[op_type]
+    id = f"test_{clause}_opset_9_vector"
+    X = np.array([1.0, 3.0, 2.0], dtype=np.float32)
+    return Case(
+        id=id,
+        title=f"{op_type} below opset 11 treats a vector as a column or as a row",
+        level=Level.SILENT,
+        clauses=("monotone.coercion", f"monotone.{clause}"),
+        tags=("float", "opset_9"),
+        model=build_model(
+            id,
+            [helper.make_node(op_type, ["X"], ["Y"])],
+            [array_value_info("X", X)],
+            [array_value_info("Y", X)],
+            {"": 9},
         ),
         data_sets=((X,),),
     )

@@ -238,6 +238,27 @@ def _small_initializer(type: str) -> ModelChange:
     return lambda model: model.graph.initializer.append(tensor)
 
 
+def _all_annotated(*names: str) -> ModelChange:
+    """Return a function that adds annotations of values, and doc strings to their declarations, in their graph."""
+
+    def modify(model: onnx.ModelProto) -> None:
+        graph = next(graph for graph in all_graphs(model) if graph.value_info)
+        for declaration in graph.value_info:
+            declaration.doc_string = f"what is said of {declaration.name}"
+        add_quantization_annotations(graph, *names)
+
+    return modify
+
+
+def _equal_names(model: onnx.ModelProto) -> None:
+    model.graph.name = "model"
+    model.producer_name = ""
+
+
+def _equal_graph_names(model: onnx.ModelProto) -> None:
+    model.graph.name = "graph"
+
+
 CHANGES: Mapping[str, Mapping[str, ModelChange]] = {
     "long_chains": {
         "of_sparse_constant": _sparse_constants("S", "S_places"),
@@ -252,6 +273,14 @@ CHANGES: Mapping[str, Mapping[str, ModelChange]] = {
         "captured_by_list_of_graphs": _list_of_graphs,
         "sparse_initializer": _sparse_initializer,
         **{f"initializer_{type}": _small_initializer(type) for type in SMALL_TYPES},
+    },
+    "surroundings": {
+        "said_of_others": _all_annotated("number", "N", "Y", "index"),
+        "said_of_removed": _all_annotated("number", "N", "Y", "index"),
+        "said_in_a_branch": _all_annotated("N", "Y", "index"),
+        "one_name_first": _equal_names,
+        "one_name_second": _equal_names,
+        "graphs_of_one_name": _equal_graph_names,
     },
     "preservation": {
         "doc_strings": _doc_strings,

@@ -94,6 +94,7 @@ def scenario(
     hazards: Sequence[tuple[str, Sequence[Array]]] = (),
     level: Level = Level.MUST,
     check: str = "structure",
+    prefix: str | None = None,
 ) -> Case:
     """Define a case of the pass.
 
@@ -108,8 +109,9 @@ def scenario(
         hazards: data sets for which the rewrite changes the result, each with its hazard class.
         level: level of the case.
         check: the check of graph optimizers that the case tests, unless the effect is optional.
+        prefix: beginning of the id. Default: `test_argmax_pass` and the family.
     """
-    id = f"test_argmax_pass_{family}_{name}"
+    id = f"{prefix or f'test_argmax_pass_{family}'}_{name}"
     feeds = graph.feeds or (permuted_quarters(id, SHAPE, np.float32),)
     inputs = graph.inputs or [array_value_info(*pair) for pair in zip(("X", "X2", "X3"), feeds, strict=False)]
     content = build_model(
