@@ -259,6 +259,13 @@ def _equal_graph_names(model: onnx.ModelProto) -> None:
     model.graph.name = "graph"
 
 
+def _least_float(model: onnx.ModelProto) -> None:
+    for node in model.graph.node:
+        for attribute in node.attribute:
+            if attribute.floats:
+                attribute.floats[0] = 2.0**-149
+
+
 CHANGES: Mapping[str, Mapping[str, ModelChange]] = {
     "long_chains": {
         "of_sparse_constant": _sparse_constants("S", "S_places"),
@@ -274,6 +281,7 @@ CHANGES: Mapping[str, Mapping[str, ModelChange]] = {
         "sparse_initializer": _sparse_initializer,
         **{f"initializer_{type}": _small_initializer(type) for type in SMALL_TYPES},
     },
+    "elsewhere": {"values_beside": _least_float},
     "surroundings": {
         "said_of_others": _all_annotated("number", "N", "Y", "index"),
         "said_of_removed": _all_annotated("number", "N", "Y", "index"),
