@@ -16,6 +16,7 @@ from conformance.base.verdicts import Level, Verdict
 from conformance.corpus.cases.case_loading import load_case
 from conformance.run.judging.backend import judge_backend
 from conformance.run.mutants import model_family, op_types
+from conformance.run.results.violations import ViolationKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -265,8 +266,9 @@ def _to_detection(case: str, result: CaseJudgement) -> Detection:
     violations = [output for output in result.outputs if output.violation is not None]
     if not violations:
         return Detection(case, "inputs" if result.message.startswith("input") else "outputs")
-    for word in ("type", "shape"):
-        if any(f"has {word}" in (output.violation or "") for output in violations):
+    kinds = {output.violation.kind for output in violations if output.violation is not None}
+    for word, kind in (("type", ViolationKind.OUTPUT_TYPE), ("shape", ViolationKind.OUTPUT_SHAPE)):
+        if kind in kinds:
             return Detection(case, word)
     ratios = [output.error_over_bound for output in violations if output.error_over_bound is not None]
     return Detection(case, "value", max(ratios) if ratios and max(ratios) > 1 else None)

@@ -259,7 +259,7 @@ def _evidence(case: Any, verdict: Verdict) -> list[dict[str, Any]]:
         wrong["values"] = [wrong["values"][0], "1.7500012", *wrong["values"][2:]]
         wrong["hex"] = [wrong["hex"][0], "0x3fe0000a", *wrong["hex"][2:]]
         outputs[0] |= {"max_ulp": 10, "error_over_bound": 9.9341, "worst_index": [0, 1], "wrong": 2, "actual": wrong}
-        outputs[0]["violation"] = "has 2 wrong of 7 elements"
+        outputs[0]["violation"] = {"kind": "elements", "count": 2, "of": 7}
         outputs[0]["first_bad"] = {
             "index": [0, 1],
             "expected": "1.75",
@@ -272,7 +272,7 @@ def _evidence(case: Any, verdict: Verdict) -> list[dict[str, Any]]:
         }
     elif verdict is Verdict.FAIL:
         bad = {"index": [0], "expected": "0", "actual": "1"}
-        outputs[0] |= {"wrong": 1, "first_bad": bad, "violation": "has 1 wrong of 2 elements"}
+        outputs[0] |= {"wrong": 1, "first_bad": bad, "violation": {"kind": "elements", "count": 1, "of": 2}}
     return outputs
 
 

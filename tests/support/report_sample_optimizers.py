@@ -86,9 +86,9 @@ def _known(verdict: str) -> dict[str, str]:
     return {"verdict": verdict, "reason": EVIL_REASON, "issue": "https://example.org/issues/1", "location": place}
 
 
-def _checks(violation: str | None) -> list[dict[str, str]]:
+def _checks(violation: str | None) -> list[dict[str, Any]]:
     held = [{"name": "checker", "run": run, "level": "must"} for run in ("once", "fixed_point")]
-    broken = {"violation": violation} if violation else {}
+    broken = {"violation": {"kind": "invalid_model", "detail": violation}} if violation else {}
     return [*held, {"name": EVIL_CHECK, "run": "once", "level": "should", **broken}]
 
 

@@ -40,4 +40,6 @@ def spoiling(spoil):
 
 
 def violations(outcome, run="once"):
-    return {check.name: check.violation for check in outcome.checks if check.violation is not None and check.run == run}
+    return {
+        check.name: str(check.violation) for check in outcome.checks if check.violation is not None and check.run == run
+    }

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from conformance.base.verdicts import Level, Verdict
-from conformance.run.results.failure_groups import first_violation, normalize_message, normalize_violation
+from conformance.run.results.failure_groups import first_violation, result_signature
 from conformance.run.results.records import Result
+from conformance.run.results.violations import normalize_message
 
 if TYPE_CHECKING:
     from conformance.run.results.records import RecordedOutputs, ResultRow
@@ -64,6 +65,6 @@ class ResultCollector:
 def _failure_message(result: ResultRow) -> str:
     """Return the first violated check of a graph optimizer, or otherwise the message, both without details."""
     check = first_violation(result)
-    if check is not None:
-        return f"{check.name}: {normalize_violation(check.violation or '')}"
-    return normalize_message(result.message)
+    if check is not None and check.violation is not None:
+        return f"{check.name}: {check.violation.cause}"
+    return result_signature(result) if isinstance(result, Result) else normalize_message(result.message)

@@ -21,7 +21,7 @@ from conformance.exact.models.input_files import fed_input_names, initializer_ar
 from conformance.exact.models.summaries import shortest_decimal
 from conformance.exact.models.types import MAIN_DOMAINS
 from conformance.exact.reference.operators.training_optimizers import TRAINING_OPTIMIZERS, find_training_optimizer
-from conformance.run.results.failure_groups import normalize_message
+from conformance.run.results.violations import normalize_message
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -22,7 +22,6 @@ from conformance.base.verdicts import Level, Verdict
 from conformance.corpus.cases.case_json import COMPANION_FILE, load_companion, read_case_json
 from conformance.exact.models.values import copy_of_value, value_bytes
 from conformance.run.judging.compare import (
-    NO_INTERPRETATION_VIOLATION,
     compare_output,
     is_acceptable,
     output_without_interpretation,
@@ -32,6 +31,7 @@ from conformance.run.judging.judging_options import DEFAULT_OPTIONS, ExecutionOp
 from conformance.run.judging.profile_rules import RETAINED_OUTPUTS_CHECK, RETAINED_OUTPUTS_LEVEL, data_sets_with_profile
 from conformance.run.judging.returned import OutputRecorder
 from conformance.run.results.records import CaseJudgement, RewriteCheck
+from conformance.run.results.violations import Violation, ViolationKind
 from conformance.subjects.calling.failures import CaseEnded, SubjectFailure, call_subject
 
 if TYPE_CHECKING:
@@ -312,10 +312,11 @@ def _run_data_set(
         raise _failure(f"input {overwritten[0]} is not what it was before the run")
     if not any(output.violation is not None for output in evidence):
         index = output_without_interpretation(case, data_set, outputs)
+        violation = Violation(ViolationKind.INTERPRETATION)
         if index is not None and stop_at_first:
-            raise _failure(f"{data_set.outputs[index].name} {NO_INTERPRETATION_VIOLATION}")
+            raise _failure(f"{data_set.outputs[index].name} {violation}")
         if index is not None:
-            evidence[index] = structs.replace(evidence[index], violation=NO_INTERPRETATION_VIOLATION)
+            evidence[index] = structs.replace(evidence[index], violation=violation)
     return evidence
 
 
@@ -357,13 +358,14 @@ class RetainedOutputs:
             if isinstance(output, np.ndarray | list | dict)
         ]
 
-    def violation(self) -> str | None:
-        """Return a sentence that names an output that has changed since its run; None if all are unchanged."""
+    def violation(self) -> Violation | None:
+        """Return the first output that has changed since its run as a violation; None if all are unchanged."""
         changed = [(number, name) for number, name, output, before in self._retained if value_bytes(output) != before]
         if not changed:
             return None
         number, name = changed[0]
-        return f"{name} of data set {number} has been overwritten by a later run{_more_outputs(len(changed) - 1)}"
+        more = _more_outputs(len(changed) - 1)
+        return Violation(ViolationKind.OVERWRITTEN, place=name, data_set=number, detail=more)
 
     def check(self, level: Level) -> RewriteCheck | None:
         """Return the violation, if any, as a record for the results file.

@@ -28,6 +28,7 @@ from conformance.exact.models.summaries import (
 )
 from conformance.exact.models.values import value_bytes
 from conformance.run.results.records import BadElement, OutputEvidence
+from conformance.run.results.violations import Violation, ViolationKind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,7 +60,7 @@ def compare_output(output: ExpectedTensor, actual: object, data_set: int) -> Out
     index = np.unravel_index(int(np.argmin(acceptable)), acceptable.shape)
     return replace(
         evidence,
-        violation=f"has {wrong} wrong of {acceptable.size} elements",
+        violation=Violation(ViolationKind.ELEMENTS, count=wrong, of=acceptable.size),
         wrong=wrong,
         first_bad=_bad_element(output, array, index),
         actual=tensor_preview(output.name, array),
@@ -82,14 +83,14 @@ def is_acceptable(output: ExpectedTensor, actual: object) -> bool:
     return acceptable is None or bool(acceptable.all())
 
 
-def _type_or_shape_violation(expected: Array, actual: object) -> str | None:
+def _type_or_shape_violation(expected: Array, actual: object) -> Violation | None:
     """Return what is wrong with the type or shape of an output; None if both are as expected."""
     if not isinstance(actual, np.ndarray | np.generic):
-        return f"is a {type(actual).__name__}, not an array"
+        return Violation(ViolationKind.NO_ARRAY, actual=type(actual).__name__)
     if actual.dtype != expected.dtype:
-        return f"has type {_type(actual.dtype)} instead of {type_name(expected.dtype)}"
+        return Violation(ViolationKind.OUTPUT_TYPE, expected=type_name(expected.dtype), actual=_type(actual.dtype))
     if actual.shape != expected.shape:
-        return f"has shape {list(actual.shape)} instead of {list(expected.shape)}"
+        return Violation(ViolationKind.OUTPUT_SHAPE, expected=str(list(expected.shape)), actual=str(list(actual.shape)))
     return None
 
 
@@ -202,11 +203,6 @@ def format_array(array: Any) -> str:
     more = ", …" if array.size > MAX_SHOWN_ELEMENTS else ""
     return f"[{', '.join(shortest_decimal(element) for element in array.flat[:MAX_SHOWN_ELEMENTS])}{more}]"
 
-
-NO_INTERPRETATION_VIOLATION = (
-    "fits no single interpretation of the specification, though each element is within its bound"
-)
-"""Violation of an output whose elements are within their bounds, but contradict each other."""
 
 INTERPRETATION_CACHE_SIZE = 512
 """Number of data sets whose interpretations are cached; all subjects are compared with the same ones."""

@@ -1,6 +1,6 @@
 """The checks of a graph optimizer's run: one function for each check, and the table `CHECKS`.
 
-A check takes an `OptimizerRun` and returns the first violation as a phrase, or None if the run satisfies the check. It
+A check takes an `OptimizerRun` and returns the first violation, or None if the run satisfies the check. It
 raises `NotJudged` if it cannot be evaluated. Names of checks are part of the results format.
 """
 
@@ -12,6 +12,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from conformance.base.verdicts import Level, Unsupported
 from conformance.corpus.cases.case import PassEffect
@@ -32,6 +33,7 @@ from conformance.exact.models.types import adds_only_dimension_names, is_refinem
 from conformance.run.judging.compare import format_array
 from conformance.run.judging.optimizer_run import NotJudged, checker_error, equal_outputs, is_elementwise_admissible
 from conformance.run.results.records import HazardChange
+from conformance.run.results.violations import Violation, ViolationKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -57,7 +59,7 @@ class OptimizerCheck:
     name: str
     level: Level
     clause_names: tuple[str, ...]
-    find_violation: Callable[[OptimizerRun], str | None]
+    find_violation: Callable[[OptimizerRun], Violation | None]
     applies_to_invalid_models: bool = False
 
     @property
@@ -66,7 +68,7 @@ class OptimizerCheck:
         return tuple(f"monotone.{name}" for name in self.clause_names)
 
 
-def check_answers(run: OptimizerRun) -> str | None:
+def check_answers(run: OptimizerRun) -> Violation | None:
     """Check `answers`: on safe data sets, the outputs before and after the rewrite are equal, both computed exactly.
 
     Example of a violation: `index is [0] instead of [1] on data set 0`.
@@ -80,42 +82,49 @@ def check_answers(run: OptimizerRun) -> str | None:
             before = run.task.data_sets.answers(run.task.model, data_set)
             after = run.task.data_sets.answers(run.after, data_set)
             if len(after) != len(before):
-                return f"{len(after)} outputs instead of {len(before)}"
+                return Violation(ViolationKind.ANSWER_COUNT, count=len(after), of=len(before))
             for name, old, new in zip(names, before, after, strict=True):
                 if not equal_outputs(old, new):
-                    return f"{name} {describe_difference(new, old)} on data set {data_set.number}"
+                    return _answer_difference(name, new, old, data_set.number)
     except Unsupported as error:
         raise NotJudged(f"the reference cannot compute the models: {error}") from None
     return None
 
 
-def describe_difference(new: Any, old: Any) -> str:
-    """Return a phrase on how two outputs differ: in type, in shape, or in their first elements."""
+def _answer_difference(name: str, new: Any, old: Any, data_set: int) -> Violation:
+    """Return how two values of an output differ: in type, in shape, or in their first elements."""
+    kind = ViolationKind.ANSWER_VALUES
+    actual = format_array(new)
+    expected = format_array(old)
     if isinstance(new, np.ndarray) and isinstance(old, np.ndarray):
         if new.dtype != old.dtype:
-            return f"has type {type_name(new.dtype)} instead of {type_name(old.dtype)}"
-        if new.shape != old.shape:
-            return f"has shape {list(new.shape)} instead of {list(old.shape)}"
-    return f"is {format_array(new)} instead of {format_array(old)}"
+            kind = ViolationKind.ANSWER_TYPE
+            actual = type_name(new.dtype)
+            expected = type_name(old.dtype)
+        elif new.shape != old.shape:
+            kind = ViolationKind.ANSWER_SHAPE
+            actual = str(list(new.shape))
+            expected = str(list(old.shape))
+    return Violation(kind, place=name, expected=expected, actual=actual, data_set=data_set)
 
 
-def check_validity(run: OptimizerRun) -> str | None:
+def check_validity(run: OptimizerRun) -> Violation | None:
     """Check `checker`: the rewritten model is valid.
 
     The violation is the error of onnx's checker, with shape inference. Faults that the checker does not detect count if
     the model did not have them before: a called function is missing, a function does not compute one of its outputs, or
     a tensor does not have the number of elements of its shape.
     """
-    if (error := checker_error(run.after)) is not None:
-        return error
-    lost = next(find_missing_functions(run.task.model, run.after), None)
-    if lost is not None:
-        return lost
-    loose = {*find_unchecked_faults(run.task.model)}
-    return next((end for end in find_unchecked_faults(run.after) if end not in loose), None)
+    fault = checker_error(run.after)
+    if fault is None:
+        fault = next(find_missing_functions(run.task.model, run.after), None)
+    if fault is None:
+        loose = {*find_unchecked_faults(run.task.model)}
+        fault = next((end for end in find_unchecked_faults(run.after) if end not in loose), None)
+    return None if fault is None else Violation(ViolationKind.INVALID_MODEL, detail=fault)
 
 
-def check_hazardous_answers(run: OptimizerRun) -> str | None:
+def check_hazardous_answers(run: OptimizerRun) -> Violation | None:
     """Check `hazards`: on hazardous data sets, each output element is that of a documented model.
 
     Documented models are the model before the pass and the models after the pass. If the answers of documented models
@@ -134,12 +143,16 @@ def check_hazardous_answers(run: OptimizerRun) -> str | None:
             after = run.task.data_sets.answers(run.after, data_set, declared=True)
             documented = [run.task.data_sets.answers(model, data_set, declared=True) for model in run.documented_models]
             if len(after) != len(names):
-                return f"{len(after)} outputs instead of {len(names)}"
+                return Violation(ViolationKind.ANSWER_COUNT, count=len(after), of=len(names))
             for place, name in enumerate(names):
                 admissible = [answers[place] for answers in documented]
                 if not is_elementwise_admissible(after[place], admissible):
                     either = " or ".join(dict.fromkeys(map(format_array, admissible)))
-                    return f"{name} is {format_array(after[place])} instead of {either} on data set {data_set.number}"
+                    actual = format_array(after[place])
+                    number = data_set.number
+                    return Violation(
+                        ViolationKind.ANSWER_VALUES, place=name, expected=either, actual=actual, data_set=number
+                    )
     except Unsupported as error:
         raise NotJudged(f"the reference cannot compute the models: {error}") from None
     return None
@@ -167,7 +180,7 @@ def _first_elements(outputs: list[Any]) -> list[str]:
     return [shortest_decimal(element) for array in arrays for element in array.flat[:MAX_SHOWN_ELEMENTS]]
 
 
-def check_interface(run: OptimizerRun) -> str | None:
+def check_interface(run: OptimizerRun) -> Violation | None:
     """Check `interface`: the graph's inputs and outputs keep names, types, shapes and order; opset imports are kept.
 
     Denotations are not part of a type, see `check_preservation`. An optimizer that implements the pass must also keep
@@ -178,7 +191,7 @@ def check_interface(run: OptimizerRun) -> str | None:
     return next(_interface_changes(run), None)
 
 
-def _interface_changes(run: OptimizerRun) -> Iterator[str]:
+def _interface_changes(run: OptimizerRun) -> Iterator[Violation]:
     before = run.task.model.graph
     after = run.after.graph
     yield from _value_changes(
@@ -197,7 +210,7 @@ def _value_changes(
     before: Sequence[onnx.ValueInfoProto],
     after: Sequence[onnx.ValueInfoProto],
     admissible: Callable[[onnx.TypeProto, onnx.TypeProto], bool],
-) -> Iterator[str]:
+) -> Iterator[Violation]:
     """Yield the changes of inputs or outputs.
 
     Args:
@@ -205,50 +218,53 @@ def _value_changes(
         admissible: function of the new and the old type that returns whether the change is allowed.
     """
     old, new = ([value.name for value in values] for values in (before, after))
-    yield from (f"{what} {name} is gone" for name in old if name not in new)
-    yield from (f"there is a new {what} {name}" for name in new if name not in old)
+    yield from (Violation(ViolationKind.VALUE_GONE, what, name) for name in old if name not in new)
+    yield from (Violation(ViolationKind.VALUE_ADDED, what, name) for name in new if name not in old)
     if sorted(old) == sorted(new) and old != new:
-        yield f"order of {what}s changed from {', '.join(old)} to {', '.join(new)}"
+        yield Violation(ViolationKind.VALUE_ORDER, what, expected=", ".join(old), actual=", ".join(new))
     types = {value.name: strip_denotations(value.type) for value in after}
     for value in before:
         was = strip_denotations(value.type)
         type = types.get(value.name, was)
         if type != was and not admissible(type, was):
-            yield f"type of {what} {value.name} changed {_type_change(was, type)}"
+            yield _type_change(what, value.name, was, type)
 
 
-def _default_changes(before: onnx.GraphProto, after: onnx.GraphProto) -> Iterator[str]:
+def _default_changes(before: onnx.GraphProto, after: onnx.GraphProto) -> Iterator[Violation]:
     """Yield the changed default values of inputs; the default of an input is its initializer."""
     fed = {value.name for value in before.input}
     left = {tensor.name: tensor for tensor in after.initializer}
     for tensor in before.initializer:
         if tensor.name in fed and tensor.name not in left:
-            yield f"default of input {tensor.name} is gone"
+            yield Violation(ViolationKind.DEFAULT_GONE, place=tensor.name)
         elif tensor.name in fed and not has_same_content(tensor, left[tensor.name]):
-            yield f"default of input {tensor.name} has another type, shape or content"
+            yield Violation(ViolationKind.DEFAULT_CHANGED, place=tensor.name)
 
 
-def _type_change(before: onnx.TypeProto, after: onnx.TypeProto) -> str:
-    """Return a phrase with the old and the new type; if their texts are equal, the first different field."""
-    if (old := type_text(before)) != (new := type_text(after)):
-        return f"from {old} to {new}"
-    return f"in detail: {first_difference(before, after)}"
+def _type_change(what: str, name: str, before: onnx.TypeProto, after: onnx.TypeProto) -> Violation:
+    """Return the old and the new type as a violation; if their texts are equal, the first different field."""
+    old = type_text(before)
+    new = type_text(after)
+    if old != new:
+        return Violation(ViolationKind.VALUE_TYPE, what, name, expected=old, actual=new)
+    return Violation(ViolationKind.VALUE_TYPE_FIELD, what, name, detail=str(first_difference(before, after)))
 
 
-def _import_changes(before: onnx.ModelProto, after: onnx.ModelProto, *, strict: bool) -> Iterator[str]:
+def _import_changes(before: onnx.ModelProto, after: onnx.ModelProto, *, strict: bool) -> Iterator[Violation]:
     old = opset_versions(before.opset_import)
     new = opset_versions(after.opset_import)
     for domain, version in old.items():
         if domain not in new:
             if strict:
-                yield f"opset import of {domain} is gone"
+                yield Violation(ViolationKind.IMPORT_GONE, place=domain)
         elif new[domain] != version:
-            yield f"opset import of {domain} changed from {version} to {new[domain]}"
+            kind = ViolationKind.IMPORT_CHANGED
+            yield Violation(kind, place=domain, expected=str(version), actual=str(new[domain]))
     if strict and (added := [domain for domain in new if domain not in old]):
-        yield f"there is a new opset import of {added[0]}"
+        yield Violation(ViolationKind.IMPORT_ADDED, place=added[0])
 
 
-def check_leftovers(run: OptimizerRun) -> str | None:
+def check_leftovers(run: OptimizerRun) -> Violation | None:
     """Check `leftovers`: no value_info and no quantization annotation is left for a value that was removed.
 
     Example of a violation: `value_info of Y is left, which is gone`, where Y is the removed value.
@@ -256,13 +272,16 @@ def check_leftovers(run: OptimizerRun) -> str | None:
     return next(_stale_entries(run.task.model, run.after), None)
 
 
-def _stale_entries(before: onnx.ModelProto, after: onnx.ModelProto) -> Iterator[str]:
+def _stale_entries(before: onnx.ModelProto, after: onnx.ModelProto) -> Iterator[Violation]:
     graphs = {scope.path: scope.graph for scope in Scope(before, before.graph).walk()}
     for scope in Scope(after, after.graph).walk():
         gone = _values_of_graph(graphs[scope.path]) - _values_of_graph(scope.graph) if scope.path in graphs else set()
         said = [("value_info", value.name) for value in scope.graph.value_info]
         said += [("quantization annotation", note.tensor_name) for note in scope.graph.quantization_annotation]
-        yield from (f"{what} of {scope.path}{name} is left, which is gone" for what, name in said if name in gone)
+        for what, name in said:
+            if name in gone:
+                place = f"{scope.path}{name}"
+                yield Violation(ViolationKind.LEFT_OVER, what, place, in_subgraph=bool(scope.path))
 
 
 def _values_of_graph(graph: onnx.GraphProto) -> set[str]:
@@ -271,13 +290,13 @@ def _values_of_graph(graph: onnx.GraphProto) -> set[str]:
     return names.union(name for node in graph.node for name in node.output)
 
 
-def check_caller_model(run: OptimizerRun) -> str | None:
+def check_caller_model(run: OptimizerRun) -> Violation | None:
     """Check `mutation`: the model object that the caller passed is unchanged.
 
     Example of a violation: `the caller's model is changed: graph.node has 1 entries instead of 2`.
     """
     difference = first_difference(run.task.model, run.caller_model)
-    return None if difference is None else f"the caller's model is changed: {difference}"
+    return None if difference is None else Violation(ViolationKind.CALLER_MODEL, detail=difference)
 
 
 _MODEL_FIELDS = ("doc_string", "domain", "model_version")
@@ -285,7 +304,7 @@ _MODEL_FIELDS_OF_THE_PASS = ("ir_version", "producer_name", "producer_version")
 _NODE_FIELDS = ("name", "doc_string")
 
 
-def check_preservation(run: OptimizerRun) -> str | None:
+def check_preservation(run: OptimizerRun) -> Violation | None:
     """Check `preservation`: the rewrite keeps all information that does not concern the removed operators.
 
     An optimizer that implements the pass must keep everything else: descriptions, metadata, functions, initializers,
@@ -299,25 +318,39 @@ def check_preservation(run: OptimizerRun) -> str | None:
     return next(chain(losses, _losses_of_the_pass(before, after)) if run.implements_pass else losses, None)
 
 
-def _losses_of_any_optimizer(before: onnx.ModelProto, after: onnx.ModelProto) -> Iterator[str]:
-    """Yield a phrase for each piece of information that was removed although every graph optimizer must keep it."""
-    yield from _text_changes("the model", before, after, _MODEL_FIELDS)
-    yield from _text_changes("the graph", before.graph, after.graph)
+@dataclass(frozen=True)
+class _Place:
+    """A place with texts and metadata: its name, its name without names of values, and whether it is in a subgraph."""
+
+    name: str
+    kind: str
+    in_subgraph: bool = False
+
+
+_MODEL = _Place("the model", "the model")
+_GRAPH = _Place("the graph", "the graph")
+
+
+def _losses_of_any_optimizer(before: onnx.ModelProto, after: onnx.ModelProto) -> Iterator[Violation]:
+    """Yield each piece of information that was removed although every graph optimizer must keep it."""
+    yield from _text_changes(_MODEL, before, after, _MODEL_FIELDS)
+    yield from _text_changes(_GRAPH, before.graph, after.graph)
     yield from _annotation_changes(before.graph, after.graph)
     for number, info in enumerate(before.training_info):
+        place = f"training_info[{number}]"
         if number >= len(after.training_info):
-            yield f"training_info[{number}] is gone"
+            yield Violation(ViolationKind.TRAINING_GONE, place=place)
         elif difference := _content_difference(info, after.training_info[number]):
-            yield f"training_info[{number}] is changed: {difference}"
+            yield Violation(ViolationKind.TRAINING_CHANGED, place=place, detail=difference)
 
 
-def _losses_of_the_pass(before: onnx.ModelProto, after: onnx.ModelProto) -> Iterator[str]:
-    """Yield a phrase for each piece of information that was removed although the pass must keep it."""
-    yield from _field_changes("the model", before, after, _MODEL_FIELDS_OF_THE_PASS)
-    yield from _field_changes("the graph", before.graph, after.graph, ("name",))
-    yield from _entry_changes("function", before.functions, after.functions, _function_name, _content_difference)
+def _losses_of_the_pass(before: onnx.ModelProto, after: onnx.ModelProto) -> Iterator[Violation]:
+    """Yield each piece of information that was removed although the pass must keep it."""
+    yield from _field_changes(_MODEL, before, after, _MODEL_FIELDS_OF_THE_PASS)
+    yield from _field_changes(_GRAPH, before.graph, after.graph, ("name",))
+    yield from _entry_changes("function", before.functions, after.functions, _function_name)
     configurations = before.configuration, after.configuration
-    yield from _entry_changes("configuration", *configurations, lambda entry: str(entry.name), _content_difference)
+    yield from _entry_changes("configuration", *configurations, lambda entry: str(entry.name), _DEVICE)
     scopes = {scope.path: scope.graph for scope in Scope(after, after.graph).walk()}
     for scope in Scope(before, before.graph).walk():
         if scope.path in scopes:
@@ -325,34 +358,63 @@ def _losses_of_the_pass(before: onnx.ModelProto, after: onnx.ModelProto) -> Iter
     yield from _node_changes(before, after)
 
 
-def _graph_losses(path: str, before: onnx.GraphProto, after: onnx.GraphProto) -> Iterator[str]:
+def _graph_losses(path: str, before: onnx.GraphProto, after: onnx.GraphProto) -> Iterator[Violation]:
     if path:
         yield from _subgraph_losses(path, before, after)
     yield from _value_text_changes(path, before, after)
-    named = (lambda tensor: f"{path}{tensor.name}"), _tensor_difference
     defaults = set() if path else {value.name for value in before.input}  # the check `interface` covers them
     constants = [tensor for tensor in before.initializer if tensor.name not in defaults]
-    yield from _entry_changes("initializer", constants, after.initializer, *named)
-    sparse = (lambda tensor: f"{path}{tensor.values.name}"), _content_difference
-    yield from _entry_changes("sparse initializer", before.sparse_initializer, after.sparse_initializer, *sparse)
     made = {name for node in after.node for name in node.output}
     still = [value for value in before.value_info if value.name in made]
-    yield from _entry_changes(
-        "value_info", still, after.value_info, lambda value: f"{path}{value.name}", _value_info_difference
+    changes = chain(
+        _entry_changes("initializer", constants, after.initializer, _entry_name, difference=_tensor_difference),
+        _entry_changes(
+            "sparse initializer",
+            before.sparse_initializer,
+            after.sparse_initializer,
+            lambda tensor: str(tensor.values.name),
+        ),
+        _entry_changes("value_info", still, after.value_info, _entry_name, difference=_value_info_difference),
     )
+    yield from (_inside(path, change) for change in changes)
 
 
-def _subgraph_losses(path: str, before: onnx.GraphProto, after: onnx.GraphProto) -> Iterator[str]:
-    """Yield a phrase for each change of a subgraph's texts, annotations, and types of inputs and outputs.
+def _inside(path: str, change: Violation) -> Violation:
+    """Return a violation of the graph at a path; the path of the main graph is empty."""
+    return replace(change, place=f"{path}{change.place}", in_subgraph=True) if path else change
+
+
+def _subgraph_losses(path: str, before: onnx.GraphProto, after: onnx.GraphProto) -> Iterator[Violation]:
+    """Yield each change of a subgraph's texts, annotations, and types of inputs and outputs.
 
     `check_interface` covers the inputs and outputs of the main graph only.
     """
-    yield from _text_changes(f"the graph {path[:-1]}", before, after, ("name", "doc_string"))
-    yield from _annotation_changes(before, after, path)
+    yield from _text_changes(_Place(f"the graph {path[:-1]}", "a subgraph"), before, after, ("name", "doc_string"))
+    yield from (_inside(path, change) for change in _annotation_changes(before, after))
     for old, new in ((before.input, after.input), (before.output, after.output)):
         for value, left in zip(old, new, strict=False):
             if strip_denotations(value.type) != strip_denotations(left.type):
-                yield f"type of {path}{value.name} changed from {type_text(value.type)} to {type_text(left.type)}"
+                yield Violation(
+                    ViolationKind.SUBGRAPH_TYPE,
+                    place=f"{path}{value.name}",
+                    expected=type_text(value.type),
+                    actual=type_text(left.type),
+                    in_subgraph=True,
+                )
+
+
+def _entry_name(entry: Any) -> str:
+    return str(entry.name)
+
+
+def _content_difference(before: Any, after: Any) -> str | None:
+    """Return a phrase on how the normal forms of two messages differ, or None."""
+    return None if before == after else first_difference(normal_form(before), normal_form(after))
+
+
+_ENTRY = ViolationKind.ENTRY_GONE, ViolationKind.ENTRY_CHANGED
+_ANNOTATION = ViolationKind.ANNOTATION_GONE, ViolationKind.ANNOTATION_CHANGED
+_DEVICE = ViolationKind.DEVICE_GONE, ViolationKind.DEVICE_CHANGED
 
 
 def _entry_changes(
@@ -360,32 +422,31 @@ def _entry_changes(
     before: Iterable[Any],
     after: Iterable[Any],
     name: Callable[[Any], str],
-    difference: Callable[[Any, Any], str | None],
-) -> Iterator[str]:
-    """Yield a phrase for each entry of a repeated field that was removed or changed; entries are matched by name.
+    kinds: tuple[ViolationKind, ViolationKind] = _ENTRY,
+    difference: Callable[[Any, Any], str | None] = _content_difference,
+) -> Iterator[Violation]:
+    """Yield each entry of a repeated field that was removed or changed; entries are matched by name.
 
     Args:
-        what: kind of the entries, for the messages.
+        what: the repeated field.
         name: function that returns the name of an entry.
+        kinds: kinds of the violations for an entry that was removed, and for one that was changed.
         difference: function that returns how two entries differ, or None.
     """
     left = {name(thing): thing for thing in after}
+    gone, changed = kinds
     for thing in before:
         if name(thing) not in left:
-            yield f"{what} {name(thing)} is gone"
-        elif changed := difference(thing, left[name(thing)]):
-            yield f"{what} {name(thing)} is changed: {changed}"
+            yield Violation(gone, what, name(thing))
+        elif detail := difference(thing, left[name(thing)]):
+            yield Violation(changed, what, name(thing), detail=detail)
 
 
 def _tensor_difference(before: onnx.TensorProto, after: onnx.TensorProto) -> str | None:
     if not has_same_content(before, after):
         return "it has another type, shape or content"
-    return next(_text_changes("it", before, after), None)
-
-
-def _content_difference(before: Any, after: Any) -> str | None:
-    """Return a phrase on how the normal forms of two messages differ, or None."""
-    return None if before == after else first_difference(normal_form(before), normal_form(after))
+    change = next(_text_changes(_Place("it", "an initializer"), before, after), None)
+    return None if change is None else str(change)
 
 
 def _value_info_difference(before: onnx.ValueInfoProto, after: onnx.ValueInfoProto) -> str | None:
@@ -398,69 +459,87 @@ def _function_name(function: onnx.FunctionProto) -> str:
     return f"{function.domain}.{function.name}{f':{function.overload}' if function.overload else ''}"
 
 
-def _field_changes(what: str, before: Any, after: Any, names: Iterable[str]) -> Iterator[str]:
+def _field_changes(place: _Place, before: Any, after: Any, names: Iterable[str]) -> Iterator[Violation]:
+    kinds = ViolationKind.TEXT_GONE, ViolationKind.TEXT_CHANGED
     for name in names:
-        old = getattr(before, name)
-        new = getattr(after, name)
-        if old != new:
-            yield f"{name} of {what} is gone" if not new else f"{name} of {what} changed from {old!r} to {new!r}"
+        if getattr(before, name) != getattr(after, name):
+            yield _text_change(kinds, place, name, getattr(before, name), getattr(after, name) or None)
 
 
-def _text_changes(what: str, before: Any, after: Any, names: Iterable[str] = ("doc_string",)) -> Iterator[str]:
-    """Yield a phrase for each change of the text fields `names` and of the metadata of a message."""
-    yield from _field_changes(what, before, after, names)
-    old = _metadata_of(before)
+def _text_changes(
+    place: _Place, before: Any, after: Any, names: Iterable[str] = ("doc_string",)
+) -> Iterator[Violation]:
+    """Yield each change of the text fields `names` and of the metadata of a message."""
+    yield from _field_changes(place, before, after, names)
+    kinds = ViolationKind.METADATA_GONE, ViolationKind.METADATA_CHANGED
     new = _metadata_of(after)
-    for key, value in old.items():
-        if key not in new:
-            yield f"metadata {key} of {what} is gone"
-        elif new[key] != value:
-            yield f"metadata {key} of {what} changed from {value!r} to {new[key]!r}"
+    for key, value in _metadata_of(before).items():
+        if value != new.get(key):
+            yield _text_change(kinds, place, key, value, new.get(key))
+
+
+def _text_change(
+    kinds: tuple[ViolationKind, ViolationKind], place: _Place, field: str, old: object, new: object
+) -> Violation:
+    """Return the violation for a text that was removed, if `new` is None, or changed."""
+    gone, changed = kinds
+    violation = Violation(gone, field, place.name, place.kind, in_subgraph=place.in_subgraph)
+    return violation if new is None else replace(violation, kind=changed, expected=repr(old), actual=repr(new))
 
 
 def _metadata_of(message: Any) -> Mapping[str, str]:
     return {entry.key: entry.value for entry in message.metadata_props}
 
 
-def _annotation_changes(before: onnx.GraphProto, after: onnx.GraphProto, path: str = "") -> Iterator[str]:
-    """Yield a phrase for each changed quantization annotation of a value that is still in the graph."""
+def _annotation_changes(before: onnx.GraphProto, after: onnx.GraphProto) -> Iterator[Violation]:
+    """Yield each changed quantization annotation of a value that is still in the graph."""
     there = {value.name for value in (*after.input, *after.initializer)}
     there.update(name for node in after.node for name in node.output)
     still = [note for note in before.quantization_annotation if note.tensor_name in there]
-    name = "quantization annotation of", still, after.quantization_annotation
-    yield from _entry_changes(*name, lambda note: f"{path}{note.tensor_name}", _content_difference)
+    annotations = still, after.quantization_annotation
+    yield from _entry_changes("annotation", *annotations, lambda note: str(note.tensor_name), _ANNOTATION)
 
 
-def _node_changes(before: onnx.ModelProto, after: onnx.ModelProto) -> Iterator[str]:
-    """Yield a phrase for each removed name, description or metadata entry of a node that was not removed.
+def _node_changes(before: onnx.ModelProto, after: onnx.ModelProto) -> Iterator[Violation]:
+    """Yield each removed name, description or metadata entry of a node that was not removed.
 
     Of the attributes, only descriptions count; `check_structure` covers their values.
     """
     left = dict(iter_produced_values(after))
     for path, node in iter_produced_values(before):
         if path in left and left[path].op_type == node.op_type:
-            yield from _text_changes(f"the {node.op_type} that makes {path}", node, left[path], _NODE_FIELDS)
+            name = f"the {node.op_type} that makes {path}"
+            in_subgraph = _is_in_subgraph(path, node)
+            yield from _text_changes(_Place(name, "a node", in_subgraph), node, left[path], _NODE_FIELDS)
             devices = node.device_configurations, left[path].device_configurations
-            yield from _entry_changes(
-                f"what {path} runs on by", *devices, lambda entry: entry.configuration_id, _content_difference
+            configurations = _entry_changes(
+                f"what {path} runs on by", *devices, lambda entry: str(entry.configuration_id), _DEVICE
             )
+            yield from (replace(change, in_subgraph=in_subgraph) for change in configurations)
             for attribute, kept in _kept_entries(node.attribute, left[path].attribute):
-                what = f"{attribute.name} of the {node.op_type} that makes {path}"
-                yield from _field_changes(what, attribute, kept, ("doc_string",))
+                place = _Place(f"{attribute.name} of {name}", "an attribute", in_subgraph)
+                yield from _field_changes(place, attribute, kept, ("doc_string",))
 
 
-def _value_text_changes(path: str, before: onnx.GraphProto, after: onnx.GraphProto) -> Iterator[str]:
-    """Yield a phrase for each removed description, metadata entry or denotation of an input or output.
+def _is_in_subgraph(path: str, node: onnx.NodeProto) -> bool:
+    """Return whether a node of a subgraph makes the value at a path: in the main graph, the path is its name."""
+    return path not in node.output
+
+
+def _value_text_changes(path: str, before: onnx.GraphProto, after: onnx.GraphProto) -> Iterator[Violation]:
+    """Yield each removed description, metadata entry or denotation of an input or output.
 
     `check_interface` covers the types of inputs and outputs.
     """
+    in_subgraph = bool(path)
     for what, old, new in (("input", before.input, after.input), ("output", before.output, after.output)):
         for value, left in _kept_entries(old, new):
-            name = f"{what} {path}{value.name}"
-            yield from _text_changes(name, value, left)
+            name = f"{path}{value.name}"
+            place = _Place(f"{what} {name}", "an input or output", in_subgraph)
+            yield from _text_changes(place, value, left)
             is_same_type = strip_denotations(value.type) == strip_denotations(left.type)
             if is_same_type and (changed := first_difference(value.type, left.type)):
-                yield f"denotation of {name} is changed: {changed}"
+                yield Violation(ViolationKind.DENOTATION, what, name, detail=changed, in_subgraph=in_subgraph)
 
 
 def _kept_entries(before: Iterable[Any], after: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
@@ -469,7 +548,7 @@ def _kept_entries(before: Iterable[Any], after: Iterable[Any]) -> Iterator[tuple
     return ((entry, left[entry.name]) for entry in before if entry.name in left)
 
 
-def check_structure(run: OptimizerRun) -> str | None:
+def check_structure(run: OptimizerRun) -> Violation | None:
     """Check `structure`: the pass removes exactly the operators that it must remove, and changes no other node.
 
     The check applies to graph optimizers that implement the pass: no clause restricts the graphs of other optimizers.
@@ -489,26 +568,32 @@ def check_structure(run: OptimizerRun) -> str | None:
     return next(_rewrite_faults(run, admissible[0]))
 
 
-def _rewrite_faults(run: OptimizerRun, expected: onnx.ModelProto) -> Iterator[str]:
-    """Yield the differences between the rewritten model and the expected model, as phrases with names of values.
+def _rewrite_faults(run: OptimizerRun, expected: onnx.ModelProto) -> Iterator[Violation]:
+    """Yield the differences between the rewritten model and the expected model.
 
-    The last phrase does not name a value.
+    The last one does not name a value.
     """
     before, right, after = (dict(iter_produced_values(model)) for model in (run.task.model, expected, run.after))
     reason = "the pass does not apply" if run.task.expected.effect is PassEffect.DOES_NOT_APPLY else "the pass keeps it"
     for path, node in before.items():
         if path in right and path not in after:
-            yield f"{node.op_type}, which makes {path}, is gone, though {reason}"
+            yield replace(_at_node(ViolationKind.OPERATOR_GONE, path, node), detail=reason)
         if path not in right and path in after:
-            yield f"{node.op_type}, which makes {path}, is still there, though the pass removes it"
+            yield _at_node(ViolationKind.OPERATOR_LEFT, path, node)
     for path, node in right.items():
         if path in after and (taken := _input_names(after[path])) != (right_inputs := _input_names(node)):
-            yield f"{node.op_type}, which makes {path}, takes {taken} instead of {right_inputs}"
+            yield replace(_at_node(ViolationKind.NODE_INPUTS, path, node), expected=right_inputs, actual=taken)
         if path in after and called_name(after[path]) != called_name(node):
-            yield f"{path} is made by {after[path].op_type} instead of {node.op_type}"
+            operator = _at_node(ViolationKind.OTHER_OPERATOR, path, node)
+            yield replace(operator, expected=node.op_type, actual=after[path].op_type)
     if new := [path for path in after if path not in before]:
-        yield f"there is a new {after[new[0]].op_type}, which makes {new[0]}"
-    yield "the graph computes something else: attributes or outputs of the graph differ"
+        yield _at_node(ViolationKind.NODE_ADDED, new[0], after[new[0]])
+    yield Violation(ViolationKind.COMPUTATION)
+
+
+def _at_node(kind: ViolationKind, path: str, node: onnx.NodeProto) -> Violation:
+    """Return a violation at the node that makes the value at a path."""
+    return Violation(kind, node.op_type, path, in_subgraph=_is_in_subgraph(path, node))
 
 
 def _input_names(node: onnx.NodeProto) -> str:

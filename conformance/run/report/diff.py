@@ -12,7 +12,7 @@ from conformance.base.errors import ResultsError
 from conformance.base.serialization.decoding import StoredRecord
 from conformance.base.serialization.printable_text import escape_markdown, one_line
 from conformance.base.verdicts import Level, Verdict
-from conformance.run.results.failure_groups import normalize_message
+from conformance.run.results.failure_groups import result_signature
 from conformance.run.results.result_releases import match_subjects, rename_subjects
 from conformance.run.results.subject_identity import identity_changes
 
@@ -156,13 +156,18 @@ def _change_kind(before: Results, after: Results, key: Key) -> str:
     verdict = new.verdict
     level = new.level
     stood = _weaker_level(before, key)
-    has_other_message = normalize_message(old.message) != normalize_message(new.message)
-    if was is verdict and not (verdict.is_defect and (has_other_message or stood != _weaker_level(after, key))):
+    if was is verdict and not (verdict.is_defect and _has_changed_failure(before, after, key, stood)):
         return ""
     is_stronger = verdict.is_defect and stood is not None and level.is_stronger_than(stood)
     if level is not Level.SILENT and (verdict.is_worse_than(was) or is_stronger):
         return "regressions"
     return "fixes" if verdict is Verdict.PASS and was is not Verdict.PASS else "changes"
+
+
+def _has_changed_failure(before: Results, after: Results, key: Key, stood: Level | None) -> bool:
+    """Return whether a failure has another signature or another level than before; `stood` is its earlier level."""
+    is_other = result_signature(before.results[key]) != result_signature(after.results[key])
+    return is_other or stood != _weaker_level(after, key)
 
 
 def _error_growths(before: Results, after: Results, key: Key) -> Iterator[ErrorGrowth]:

@@ -96,7 +96,7 @@ def _reason_lines(result: Result, most: int) -> Iterator[str]:
 
 def _violation_line(check: RewriteCheck) -> str:
     run = {"once": " (run once)", "fixed_point": " (to a fixed point)"}.get(check.run or "", "")
-    return f"{check.name}{run}: {truncate_line(check.violation or '')}"
+    return f"{check.name}{run}: {truncate_line(str(check.violation))}"
 
 
 def _other_check_lines(result: Result) -> Iterator[str]:
@@ -134,7 +134,7 @@ def _output_lines(case: CaseRecord, output: OutputEvidence) -> Iterator[str]:
         errors.append(f"error {output.error_over_bound:g} of the bound")
     if errors and output.worst_index is not None:
         errors.append(f"worst at {output.worst_index}")
-    yield f"{name}: {', '.join([output.violation or 'acceptable', *errors])}"
+    yield f"{name}: {', '.join([str(output.violation or 'acceptable'), *errors])}"
     if output.actual is not None:
         if (wanted := case.expected_output(output.data_set, output.name)) is not None:
             yield f"    expected {format_tensor(wanted)}"

@@ -14,11 +14,11 @@ from enum import Enum, auto
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from conformance.base.serialization.decoding import read_own_toml
 from conformance.base.serialization.printable_text import shorten_middle
 from conformance.base.verdicts import Verdict
 from conformance.corpus.cases.case import CaseKind
 from conformance.exact.clauses import clauses as specification_clauses
+from conformance.run.results.violations import MAX_SIGNATURE_LENGTH, normalize_message, strip_tensor_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -39,33 +39,14 @@ if TYPE_CHECKING:
     from conformance.run.results.results_file import Results
 
 
-# ---- Signatures: messages without the details that vary between cases
-#
-# The patterns are text, which `re` compiles when it is used, because most runs have no failure.
-
-MAX_SIGNATURE_LENGTH = 200
-"""Characters of a signature."""
-
-MAX_LINE_LENGTH = 10_000
-"""Characters of a message from which a signature is computed; the middle of a longer message is ignored."""
-
 INVALID_MODEL_SIGNATURE = "computed something from a model that is invalid"
 """Signature of every backend that does not reject an invalid model."""
 
 NEVER_STARTED = "never started"
 """Prefix of the signature of a subject that fails to start."""
 
-_POSITIONS = (
-    r" \(and \d+ more(?: outputs?)?\)",
-    r" of data set \d+",
-    r"(?s), first at \[.*",
-)
-"""Parts of messages that name further outputs, the data set and the element."""
+# The patterns are text, which `re` compiles when it is used, because most runs have no failure.
 
-_TYPE_LIST = r"(?:\b[a-z]{1,20}\([a-z0-9()]{1,60}\), ?){3,}[a-z]{1,20}\([a-z0-9()]{1,60}\)"
-"""A list of types such as `tensor(float),seq(tensor(int64))`, which some runtimes print in a random order."""
-
-_SHAPES = r"\bhas shape \[[^\]]*\] instead of \[[^\]]*\]"
 _NAME_OF_PLACE = r"^(?:(index)|([A-Z])\d*(_new))(?:\d|_)\w*$"
 """An output that is also named after its place in the model, such as `index_if` of an If and `X1_new_captured`."""
 
@@ -74,28 +55,6 @@ _COLLECTION = r"\[\]|\{\}|\[[^][{}]*[,:<'][^][{}]*\]|\{[^][{}]*[,:<'][^][{}]*\}"
 
 _ATTRIBUTE = r"\b(attribute )'\w+'"
 """The name of an attribute. A runtime that looks attributes up in the order of a set names the first one it misses."""
-
-_TENSOR_NUMBER = r"\b([A-Za-z_]+)\d+(?=_new\b)"
-_NUMBER = r"(?<![\w.])[-+]?(?:0x[0-9a-fA-F]+|\d+(?:\.\d+)*(?:[eE][-+]?\d+)?)(?!\w)"
-
-_COUNTERS = r"(?<=[A-Za-z])(?:_\d+){2,}(?!\w)"
-"""Two or more counters at the end of a name such as `subgraph_3_0`."""
-
-_OF_PLACE = (
-    (r"^\S+ of the \w+ that makes", "an attribute"),
-    (r"^the \w+ that makes", "a node"),
-    (r"^(?:input|output)\b", "an input or output"),
-    (r"^it\b", "an initializer"),
-    (r"^the graph \S+ (?:is|changed)", "a subgraph"),
-)
-"""Beginnings of the rest of a violation that names the place of a text field, and the kinds of the places."""
-
-_TEXT_FIELD = r"^(metadata|\w+)(?: \S+)? of ((?:the |it\b|input |output |\w+ of the ).*)$"
-_CHANGE = r"\b(is gone|is left|is changed|changed|is another)\b"
-_IN_SUBGRAPH = r"\b(?:makes|graph|input|output|of|value_info|initializer|takes) [^\s,/]+/[^\s,]+"
-
-_VIOLATIONS = read_own_toml("conformance.run.results", "violations.toml")
-"""The violations of `judging/optimizer_checks.py`: a pattern, and the field that is violated, without names."""
 
 _CHECK_RANKS = {name: rank for rank, name in enumerate(("structure", "checker", "interface", "preservation"))}
 """Ranks of checks that show the cause of a failure; violations of the other checks are often consequences."""
@@ -117,56 +76,24 @@ def failure_kind(case: CaseRow, result: Result) -> FailureKind | None:
     if case.kind == CaseKind.INVALID and result.verdict == Verdict.FAIL:
         text = INVALID_MODEL_SIGNATURE
     else:
-        text = normalize_message(_first_message(result))
+        text = result_signature(result)
     return FailureKind(result.verdict, result.phase, text)
 
 
-def strip_tensor_number(name: str) -> str:
-    """Return an output's name without the number of the tensor: X_new for X1_new and for X2_new."""
-    return re.sub(_TENSOR_NUMBER, r"\1", name)
+def result_signature(result: Result) -> str:
+    """Return the first violation of a result, or otherwise its message, without the details that vary."""
+    output = next((output for output in result.outputs if output.violation is not None), None)
+    if output is not None and output.violation is not None:
+        return normalize_message(f"{output.name} {output.violation.cause}")
+    return normalize_message(first_sentence(result))
 
 
-def normalize_message(message: str) -> str:
-    """Return the first line of a message without the details that vary between failures of one kind.
-
-    A first line that ends with a colon is followed by the last line, which states the cause. A long line is shortened
-    in its middle, because its end often states the cause.
-    """
-    lines = message.strip().splitlines()
-    shown = [lines[0], lines[-1]] if len(lines) > 1 and lines[0].rstrip().endswith(":") else lines[:1]
-    text = shorten_middle(" ".join(shown), MAX_LINE_LENGTH)
-    text = re.sub(_COUNTERS, "_N", text)
-    text = re.sub(_TYPE_LIST, "TYPES", text)
-    for position in _POSITIONS:
-        text = re.sub(position, "", text)
-    text = re.sub(_SHAPES, "has another shape", text)
-    return shorten_middle(re.sub(_NUMBER, "N", strip_tensor_number(text)), MAX_SIGNATURE_LENGTH)
-
-
-def normalize_violation(violation: str) -> str:
-    """Return the field that a violation of a graph optimizer check concerns, without the names of values and keys.
-
-    A violation inside a subgraph is marked, because an optimizer handles captured values separately.
-    """
-    violation = shorten_middle(violation, MAX_LINE_LENGTH)
-    where = " (in a subgraph)" if re.search(_IN_SUBGRAPH, violation) else ""
-    for pattern, concerned in _VIOLATIONS.items():
-        if found := re.match(pattern, violation, re.DOTALL):
-            return found.expand(concerned) + where
-    if (found := re.match(_TEXT_FIELD, violation)) and (change := re.search(_CHANGE, found[2])):
-        kinds = (kind for pattern, kind in _OF_PLACE if re.match(pattern, found[2]))
-        place = next(kinds, found[2][: change.start()].strip())
-        return f"{found[1]} of {place} {change[0]}{where if place != 'a subgraph' else ''}"
-    return normalize_message(violation)
-
-
-def _first_message(result: Result) -> str:
-    """Return the message of a result; if it is empty, the first violation of an output or of a check."""
-    if result.message:
-        return result.message
+def first_sentence(result: Result | Judged) -> str:
+    """Return the first violation of an output, or of the violated checks of the strongest level, or the message."""
     outputs = (f"{output.name} {output.violation}" for output in result.outputs if output.violation is not None)
-    checks = (f"{check.name}: {check.violation}" for check in result.checks if check.violation is not None)
-    return next(outputs, next(checks, ""))
+    violated = sorted((check for check in result.checks if check.violation is not None), key=lambda one: one.level.rank)
+    checks = (f"{check.name}: {check.violation}" for check in violated)
+    return next(outputs, next(checks, result.message))
 
 
 # ---- Causes
@@ -239,8 +166,8 @@ def find_cause(kind: str, result: Result | Judged, expected: Expected | None = N
     message = normalize_message(re.sub(_ATTRIBUTE, r"\1'…'", message))
     if result.verdict is not Verdict.FAIL:
         return Cause(CauseKind.FAILED_START if result.phase == "start" else CauseKind.MESSAGE, (message,))
-    if (check := first_violation(result)) is not None:
-        return Cause(CauseKind.VIOLATED_CHECK, (normalize_violation(check.violation or ""),), check.name)
+    if (check := first_violation(result)) is not None and check.violation is not None:
+        return Cause(CauseKind.VIOLATED_CHECK, (check.violation.cause,), check.name)
     if kind == CaseKind.INVALID:
         return Cause(CauseKind.ACCEPTED_INVALID_MODEL)
     wrong = _first_wrong_output(result)
@@ -248,7 +175,7 @@ def find_cause(kind: str, result: Result | Judged, expected: Expected | None = N
 
 
 def _cause_of_output(wrong: OutputEvidence) -> Cause:
-    violation = normalize_message(wrong.violation or "")
+    violation = wrong.violation.cause if wrong.violation is not None else ""
     if wrong.first_bad is None and wrong.actual is not None:  # the check of the values does not matter
         return Cause(CauseKind.WRONG_TYPE_OR_SHAPE, (violation,))
     name = re.sub(_NAME_OF_PLACE, r"\1\2\3", strip_tensor_number(wrong.name))

@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, to_builtins
 
 from conformance.base.serialization.decoding import Count, NonEmpty, Positive, Seconds, StoredRecord
 from conformance.base.verdicts import CheckKind, Level, OptimizerRunName, Phase, Verdict
@@ -16,6 +16,7 @@ from conformance.corpus.cases.case_json import DataSetPreview, ExpectedOutput, R
 from conformance.corpus.cases.corpus import corpus_label
 from conformance.exact.clauses import family_titles
 from conformance.exact.models.summaries import ModelSummary, TensorPreview
+from conformance.run.results.violations import Violation
 from conformance.subjects.calling.subject_names import SubjectKind
 
 if TYPE_CHECKING:
@@ -225,7 +226,7 @@ class OutputEvidence(StoredRecord):
     max_ulp: float | None = None
     error_over_bound: float | None = None
     worst_index: list[Count] | None = None
-    violation: str | None = None
+    violation: Violation | None = None
     wrong: Count | None = None
     first_bad: BadElement | None = None
     actual: TensorPreview | None = None
@@ -258,13 +259,19 @@ class RewriteCheck(StoredRecord):
     name: str
     level: Level
     run: OptimizerRunName | None = None
-    violation: str | None = None
+    violation: Violation | None = None
     not_judged: str | None = None
 
     @property
     def is_satisfied(self) -> bool:
         """Whether the check was evaluated and found no violation."""
         return self.violation is None and self.not_judged is None
+
+
+def printed_record(record: OutputEvidence | RewriteCheck) -> dict[str, Any]:
+    """Return a comparison or check as a JSON object for a report, with its violation as a sentence."""
+    shown: dict[str, Any] = to_builtins(record)
+    return shown if record.violation is None else shown | {"violation": str(record.violation)}
 
 
 class HazardChange(StoredRecord, rename={"hazard": "class"}):

@@ -24,7 +24,8 @@ from conformance.exact.models.input_files import required_input_names
 from conformance.run.judging.execute import judge_case
 from conformance.run.judging.judging_options import ExecutionOptions
 from conformance.run.judging.optimizer_run import OptimizerDataSet, OptimizerDataSets, OptimizerTask
-from conformance.run.results.failure_groups import normalize_message
+from conformance.run.results.failure_groups import first_sentence
+from conformance.run.results.violations import ViolationKind, normalize_message
 from conformance.studies.search.drawn_example import AnyExample, DrawnExample
 from conformance.studies.search.example import DEFAULT_OPSET
 from conformance.studies.search.search_cases import NoExpectedOutputsError, build_native_case, build_oracle_case
@@ -222,9 +223,12 @@ def failure_signature(subject: Subject, example: AnyExample, result: Judged) -> 
         about = ""  # errors are seldom specific to the operator
     else:
         about = example.operator if subject.kind is SubjectKind.BACKEND else "the pass"
-    violation = normalize_message(_strip_details(result.message))
+    wrong = next((output.violation for output in result.outputs if output.violation is not None), None)
+    if wrong is not None and wrong.kind is ViolationKind.ELEMENTS:
+        violation = "wrong elements"  # one fault can show in any output, so the signature does not name the output
+    else:
+        violation = normalize_message(_strip_details(first_sentence(result)))
     if result.verdict is Verdict.FAIL:
-        violation = _WRONG_ELEMENTS.sub("wrong elements", violation)
         violation = _WORD.sub(lambda word: "…" if onnx.defs.has(word[0]) else word[0], violation)
     return FailureSignature(subject.id, about, result.verdict, result.phase or "", violation)
 
@@ -246,8 +250,6 @@ def _strip_details(message: str) -> str:
 
 _RESULT = re.compile(r"\b([XVH]\d*_new|index)_\w+")
 _WORD = re.compile(r"\b[A-Z]\w*")
-_WRONG_ELEMENTS = re.compile(r"^\S+ has \S+ wrong of .*", re.DOTALL)
-"""A violation of wrong elements. One fault can show in any output, so its name is no part of a signature."""
 _STACK = re.compile(r"\n\s*(?:Stack b|B)acktrace")
 _CAUSED = "Caused by:"
 _BRACKETED = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")

@@ -65,7 +65,7 @@ def test_bfloat16_output_is_compared_with_its_bound(bound, complains):
 
 def test_float_instead_of_bfloat16_is_a_violation():
     evidence = compare_output(ExpectedTensor("Y", BFLOAT16), BFLOAT16.astype(np.float32), 0)
-    assert evidence.violation == "has type float instead of bfloat16"
+    assert str(evidence.violation) == "has type float instead of bfloat16"
 
 
 def test_bfloat16_tensor_is_valid_for_the_checker():

@@ -210,7 +210,7 @@ def test_catalogue_has_none_of_the_kernel_mistakes():
 
 
 def test_collector_keeps_the_violated_check_of_an_optimizer():
-    checks = [{"name": "mutation", "level": "must", "violation": "the caller's model is changed: node Y is gone"}]
+    checks = [{"name": "mutation", "level": "must", "violation": {"kind": "caller_model", "detail": "node Y is gone"}}]
     findings = ResultCollector()
     findings.add(make_result(subject="a", case="x", verdict="fail", phase="compare", checks=checks), Level.MUST)
     assert findings.by_subject["a"]["x"].message == "mutation: the caller's model is changed"

@@ -152,7 +152,10 @@ class TestExpectedChecks:
     def judged(*violated: str, named=("answers",), level=MUST) -> tuple[bool, PassCriterion]:
         """Return whether a failure of these checks is expected by an entry that names checks, and the criterion."""
         criterion = new_criterion(entries=[expecting("test_x")])
-        checks = [{"name": name, "run": "once", "level": str(level), "violation": "no"} for name in violated]
+        checks = [
+            {"name": name, "run": "once", "level": str(level), "violation": {"kind": "computation"}}
+            for name in violated
+        ]
         expected = {"verdict": "fail", "reason": "known", "location": "acme.toml:3"}
         texts = expected | ({"checks": list(named)} if named else {})
         result = make_result(level=MUST, verdict=FAIL, expected=texts, checks=checks)

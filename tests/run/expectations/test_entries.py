@@ -171,7 +171,9 @@ def run(*verdicts: tuple[str, str], **more) -> Results:
 
 def run_with_violations(*checks: str, level: str = "must") -> Results:
     """Return a run in which a graph optimizer violates checks in one case and passes another case."""
-    violations = [{"name": name, "run": "once", "level": level, "violation": "it is wrong"} for name in checks]
+    violations = [
+        {"name": name, "run": "once", "level": level, "violation": {"kind": "computation"}} for name in checks
+    ]
     return run(("test_a1", "fail"), ("test_z9", "pass"), checks=violations)
 
 

@@ -20,10 +20,10 @@ from conformance.exact.reference.oracle import bounds_for_accuracy
 from conformance.exact.reference.tolerances import MUST_ACCURACY, WGSL
 from conformance.run.judging.accuracy import AccuracyCounter, accuracy_grades, strictest_attained_grade
 from conformance.run.judging.backend import judge_backend
-from conformance.run.judging.compare import NO_INTERPRETATION_VIOLATION
 from conformance.run.judging.judging_options import ExecutionOptions
 from conformance.run.mutants.mutant import FormulaArithmetic, KernelPatch, MutantBackend
 from conformance.run.mutants.mutant_tables import pseudocode_edits
+from conformance.run.results.violations import Violation, ViolationKind
 from conformance.subjects.calling.harness import MESSAGE_LIMIT
 
 # An answer's quality is the strictest accuracy of operations that makes it possible; no verdict rests on it.
@@ -327,7 +327,7 @@ def outcome(whole_corpus):
 def test_mixed_interpretations_fail(outcome):
     told = outcome(SHOWN, ROOT_IN_FLOAT)
     assert (told.verdict, told.phase) == (Verdict.FAIL, "compare")
-    assert told.message == f"X_new {NO_INTERPRETATION_VIOLATION}"
+    assert told.message == f"X_new {Violation(ViolationKind.INTERPRETATION)}"
     assert all(output.error_over_bound <= 1 for output in told.outputs)
 
 
@@ -338,5 +338,5 @@ def test_single_interpretation_passes(outcome, edits):
 
 def test_outputs_beyond_bounds_name_the_first_wrong_element(outcome):
     told = outcome(SHOWN, {"X_new": "X + R_adjusted * V_new / H_sqrt"})
-    assert NO_INTERPRETATION_VIOLATION not in told.message
+    assert ViolationKind.INTERPRETATION.sentence not in told.message
     assert "first at" in told.message

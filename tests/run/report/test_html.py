@@ -27,6 +27,7 @@ from runs_in_memory import list_results, text_renderer, with_fields, with_record
 
 from conformance.base.verdicts import Level, Verdict
 from conformance.run.report.formats import html
+from conformance.run.results.violations import Violation, ViolationKind
 
 render = text_renderer(html.render)
 
@@ -209,6 +210,6 @@ def test_details_omit_accepted_outputs_unless_silent() -> None:
 def test_evidence_on_unknown_output_has_its_name() -> None:
     run = small_run()
     list_results(run)[0].outputs[0].name = "Y"
-    list_results(run)[0].outputs[0].violation = "one output too many"
+    list_results(run)[0].outputs[0].violation = Violation(ViolationKind.INVALID_MODEL, detail="one output too many")
     output = packed(render([run]), "details-0")[0]["results"][0]["outputs"][0]
     assert output["name"] == "Y"

@@ -32,7 +32,8 @@ from conformance.run.report.formats import html
 from conformance.run.report.html import data as html_data
 from conformance.run.report.html.data import CASE_PLACEHOLDER, OPTIONS_PLACEHOLDER, RERUN_SCRIPTS, SUBJECT_PLACEHOLDER
 from conformance.run.report.html.subjects import BAR_COUNT, ErrorDistributions
-from conformance.run.results.failure_groups import INVALID_MODEL_SIGNATURE, failure_kind, strip_tensor_number
+from conformance.run.results.failure_groups import INVALID_MODEL_SIGNATURE, failure_kind
+from conformance.run.results.violations import strip_tensor_number
 
 render = text_renderer(html.render)
 
@@ -76,14 +77,20 @@ def test_failure_text_ignores_numbers_and_places(one: str, other: str) -> None:
 def test_failure_text_differs_for_different_words() -> None:
     texts = ("X has type float instead of double", "X has type double instead of float", "no float16 kernel")
     texts += ("no float32 kernel", "X has 2 wrong of 7 elements", "V has 2 wrong of 7 elements")
-    assert len({text_of(failing_result(text)) for text in texts}) == len(texts)
+    assert len({text_of(failing_result(text, outputs=[])) for text in texts}) == len(texts)
 
 
 def test_failure_text_without_message_is_the_first_violation() -> None:
-    output = {"data_set": 0, "name": "X_new", "check": "exact", "violation": "has shape [3] instead of [2, 1]"}
-    check = {"name": "interface", "run": "once", "level": "must", "violation": "an input is gone"}
+    shapes = {"kind": "output_shape", "expected": "[2, 1]", "actual": "[3]"}
+    output = {"data_set": 0, "name": "X_new", "check": "exact", "violation": shapes}
+    check = {
+        "name": "interface",
+        "run": "once",
+        "level": "must",
+        "violation": {"kind": "value_gone", "field": "input", "place": "X"},
+    }
     assert text_of(failing_result("", outputs=[output])) == "X_new has another shape"
-    assert text_of(failing_result("", outputs=[], checks=[check])) == "interface: an input is gone"
+    assert text_of(failing_result("", outputs=[], checks=[check])) == "interface: input X is gone"
     assert text_of(failing_result("", outputs=[])) == ""
 
 

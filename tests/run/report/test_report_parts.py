@@ -159,7 +159,14 @@ def cells(table):
         ({"outputs": [{"data_set": 0, "name": "index", "check": "index"}]}, "0"),
         (
             {
-                "outputs": [{"data_set": 0, "name": "index", "check": "index", "violation": "is a str"}],
+                "outputs": [
+                    {
+                        "data_set": 0,
+                        "name": "index",
+                        "check": "index",
+                        "violation": {"kind": "no_array", "actual": "str"},
+                    }
+                ],
                 "verdict": "fail",
             },
             "fail",

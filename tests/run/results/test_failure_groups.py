@@ -15,12 +15,12 @@ from conformance.run.results.failure_groups import (
     first_violation,
     format_group_counts,
     mutant_sentence,
-    normalize_message,
-    normalize_violation,
     not_examined,
     violated_clauses,
 )
 from conformance.run.results.records import Diagnosed, OutputEvidence, UnexplainedRecord
+from conformance.run.results.violations import Violation, normalize_message
+from conformance.run.results.violations import ViolationKind as Kind
 
 BAD = {"index": [0], "expected": "1", "actual": "2"}
 PREVIEW = {"name": "X_new", "type": "float", "shape": [1], "values": ["1"], "elided": 0}
@@ -31,9 +31,22 @@ def case(name: str, elements: int = 1, clauses: tuple[str, ...] = ("adam.x_new",
     return make_case(case=name, clauses=list(clauses), model={"nodes": [{}]}, data_sets=[data_set], **more)
 
 
-def output(name: str, violation: str | None = None, **more: Any) -> Any:
+def of_sentence(text: str) -> dict[str, str]:
+    return {"kind": "invalid_model", "detail": text}
+
+
+def gone(operator: str, place: str, detail: str = "the pass keeps it", **more: Any) -> Violation:
+    return Violation(Kind.OPERATOR_GONE, operator, place, detail=detail, **more)
+
+
+def metadata_gone(key: str, place: str) -> Violation:
+    return Violation(Kind.METADATA_GONE, key, place, place)
+
+
+def output(name: str, violation: str | dict[str, str] | None = None, **more: Any) -> Any:
     record = {"data_set": 0, "name": name, "check": "bound"}
-    return record | more if violation is None else record | {"violation": violation} | more
+    said = of_sentence(violation) if isinstance(violation, str) else violation
+    return record | more if said is None else record | {"violation": said} | more
 
 
 def failure(name: str, **more: Any) -> Any:
@@ -148,7 +161,7 @@ class TestGroups:
 
     def test_wrong_shape_of_outputs_that_pass_an_index_on_forms_one_group(self):
         outputs = [
-            {**output(name, f"has shape [{size}] instead of [1]", actual=PREVIEW), "check": check}
+            {**output(name, {"kind": "output_shape", "actual": f"[{size}]"}, actual=PREVIEW), "check": check}
             for size, (name, check) in enumerate((("index", "exact"), ("index_if", "index"), ("index_same", "exact")))
         ]
         (group,) = found(*(failure(f"test_{n}", outputs=[one]) for n, one in enumerate(outputs)))
@@ -171,8 +184,8 @@ class TestGroups:
         assert (group.sentence, group.cases) == ("error: no room for CASE", ("test_a", "test_b"))
 
     def test_optimizer_failures_are_grouped_by_their_strongest_check(self):
-        check = {"name": "mutation", "run": "once", "level": "must", "violation": "the caller's model is changed"}
-        weaker = {"name": "structure", "run": "once", "level": "should", "violation": "other"}
+        check = {"name": "mutation", "run": "once", "level": "must", "violation": {"kind": "caller_model"}}
+        weaker = {"name": "structure", "run": "once", "level": "should", "violation": of_sentence("other")}
         results = [
             failure("test_a", checks=[weaker, check], message="mutation: the caller's model is changed (and 1 more)"),
             failure("test_b", checks=[check], message="mutation: the caller's model is changed"),
@@ -183,28 +196,32 @@ class TestGroups:
     @pytest.mark.parametrize(
         ("one", "other", "common"),
         [
-            ("the caller's model is changed: node[0].name", "the caller's model is changed: ir_version", True),
-            ("Log, which makes a, is gone, though why", "Exp, which makes b, is gone, though why", True),
-            ("Log, which makes a, is gone, though why", "Log, which makes a, is gone, though another", False),
-            ("Log, which makes a, is gone, though why", "Log, which makes b/c, is gone, though why", False),
-            ("type of input x changed from float[2] to float[3]", "type of input y changed in detail: a", True),
-            ("y is [1, 2] instead of [2] on data set 3", "z is [0] instead of [1] on data set 0", True),
-            ("y is [1, 2] instead of [2] on data set 3", "y has shape [1] instead of [2] on data set 0", False),
-            ("metadata k/e/y of the graph is gone", "metadata other of the graph is gone", True),
-            ("metadata key of the graph is gone", "metadata key of the graph index/body is gone", False),
-            ("metadata key of the graph is gone", "metadata key of the model is gone", False),
-            ("doc_string of the graph is gone", "metadata key of the graph is gone", False),
-            ("doc_string of input X is gone", "doc_string of output index is gone", True),
-            ("initializer W is gone", "sparse initializer W is gone", False),
-            ("training_info[0] is gone", "training_info[1] is changed: a", True),
+            (gone("Log", "a"), gone("Exp", "b"), True),
+            (gone("Log", "a"), gone("Log", "a", detail="another reason"), False),
+            (gone("Log", "a"), gone("Log", "b/c", in_subgraph=True), False),
+            (Violation(Kind.VALUE_TYPE, "input", "x"), Violation(Kind.VALUE_TYPE_FIELD, "output", "y"), True),
+            (Violation(Kind.ANSWER_VALUES, place="y"), Violation(Kind.ANSWER_VALUES, place="z", data_set=3), True),
+            (Violation(Kind.ANSWER_VALUES, place="y"), Violation(Kind.ANSWER_SHAPE, place="y"), False),
+            (metadata_gone("k/e/y", "the graph"), metadata_gone("other", "the graph"), True),
+            (metadata_gone("key", "the graph"), metadata_gone("key", "the model"), False),
+            (metadata_gone("a", "the graph"), Violation(Kind.TEXT_GONE, "a", place_kind="the graph"), False),
+            (Violation(Kind.ENTRY_GONE, "initializer"), Violation(Kind.ENTRY_GONE, "sparse initializer"), False),
+            (Violation(Kind.TRAINING_GONE), Violation(Kind.TRAINING_CHANGED, detail="a"), True),
+            (Violation(Kind.INVALID_MODEL, detail="node 7"), Violation(Kind.INVALID_MODEL, detail="node 8"), True),
         ],
     )
-    def test_normalize_violation_keeps_field_and_scope_only(self, one, other, common):
-        assert (normalize_violation(one) == normalize_violation(other)) is common
+    def test_cause_keeps_field_and_scope_only(self, one, other, common):
+        assert (one.cause == other.cause) is common
+
+    @pytest.mark.parametrize("kind", Kind)
+    def test_each_kind_has_a_sentence_and_a_cause(self, kind):
+        violation = Violation(kind, "field", "place", "kind", "1", "2", count=3, of=4, data_set=5, detail="detail")
+        assert str(violation)
+        assert violation.cause
 
     def test_structure_is_closer_to_the_cause_than_answers(self):
         checks = [
-            {"name": name, "run": "once", "level": level, "violation": "x"}
+            {"name": name, "run": "once", "level": level, "violation": of_sentence("x")}
             for name, level in (("answers", "must"), ("structure", "must"), ("preservation", "should"))
         ]
         assert first_violation(make_result(checks=checks)).name == "structure"
@@ -302,7 +319,9 @@ class TestOrder:
 def test_violated_clause_is_about_the_mode_of_the_node(mode, clause):
     nodes = [{"attributes": {"mode": mode}}, {"attributes": {}}]
     case = make_case(clauses=["momentum.x_new_standard"], model={"nodes": nodes})
-    assert violated_clauses(case, [OutputEvidence(0, "X_new", "bound", violation="wrong")]) == (clause,)
+    assert violated_clauses(case, [OutputEvidence(0, "X_new", "bound", violation=Violation(Kind.NO_ARRAY))]) == (
+        clause,
+    )
 
 
 @pytest.mark.parametrize(
@@ -316,7 +335,10 @@ def test_violated_clause_is_about_the_mode_of_the_node(mode, clause):
 )
 def test_violated_clause_is_about_the_wrong_output(operator, clauses, wrong, expected):
     case = make_case(clauses=[f"{operator}.{name}" for name in clauses], model={"nodes": [{}]})
-    outputs = [OutputEvidence(0, wrong, "bound", violation="wrong"), OutputEvidence(0, "X2_new", "bound")]
+    outputs = [
+        OutputEvidence(0, wrong, "bound", violation=Violation(Kind.NO_ARRAY)),
+        OutputEvidence(0, "X2_new", "bound"),
+    ]
     assert violated_clauses(case, outputs) == tuple(f"{operator}.{name}" for name in expected)
 
 

@@ -197,7 +197,7 @@ def test_environment_has_libraries_platform_and_processors():
     ],
 )
 def test_short_evidence_has_the_violated_check_and_its_run(check, line):
-    violated = {**check, "level": "should", "violation": "it is wrong"}
+    violated = {**check, "level": "should", "violation": {"kind": "invalid_model", "detail": "it is wrong"}}
     result = make_result(phase="compare", message="it is wrong", checks=[violated])
     assert list(short_evidence(result, None, {})) == [line]
 
@@ -223,7 +223,9 @@ MUST, SHOULD, SILENT = Level
 
 def result(*violations: Level, verdict: str = "fail", phase: str = "compare", satisfied: Level = MUST) -> Result:
     """Return a result with violated checks at these levels, and a satisfied check."""
-    checks = [{"name": "x", "run": "once", "level": str(level), "violation": "it is wrong"} for level in violations]
+    checks = [
+        {"name": "x", "run": "once", "level": str(level), "violation": {"kind": "computation"}} for level in violations
+    ]
     return make_result(verdict=verdict, phase=phase, checks=[{"name": "y", "level": str(satisfied)}, *checks])
 
 

@@ -23,9 +23,10 @@ from conformance.exact.models.spec_text import installed_version, quote_passage,
 from conformance.run.diagnosis.reproduction.subject_file import subject_files
 from conformance.run.mutants import FAMILIES, FAMILY_OPERATORS, mutants_by_id
 from conformance.run.results.evidence import short_evidence, truncate_line
-from conformance.run.results.failure_groups import first_violation, violated_clauses
+from conformance.run.results.failure_groups import first_sentence, first_violation, violated_clauses
 from conformance.run.results.known_faults import known_faults_in
 from conformance.run.results.records import case_record
+from conformance.run.results.violations import ViolationKind
 from conformance.subjects.calling.subject_names import SubjectKind
 
 if TYPE_CHECKING:
@@ -87,9 +88,6 @@ _REFERENCE_BACK = re.compile(r"Cause: as (?:before|above)\b")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
 _NESTED_STATUS = re.compile(r"^(\w+): .*(?:Status Message: |\[ONNXRuntimeError\] : \d+ : \w+ : )", re.DOTALL)
 """Beginning of a message of ONNX Runtime: an exception, and the statuses of the nodes around the one that raised."""
-
-_WRONG_FORM = re.compile(r"^\S+ has (?:type|shape) ")
-_FURTHER_OUTPUTS = re.compile(r" \(and \d+ more outputs?\)$")
 
 _SOURCE_LOCATION = re.compile(r"(?<=: )/\S+:\d+:? ")
 """Place in a runtime's source."""
@@ -189,11 +187,11 @@ def _contradicted_clauses(case: CaseRecord, result: Result) -> list[str]:
     if result.verdict != Verdict.FAIL:
         return []
     wrong = next((output for output in result.outputs if output.violation is not None), None)
-    found = re.match(r"has (type|shape) ", wrong.violation or "") if wrong is not None else None
-    if found is None:
-        return list(violated_clauses(case, result.outputs))
-    if found[1] == "shape":
+    found = wrong.violation.kind if wrong is not None and wrong.violation is not None else None
+    if found is ViolationKind.OUTPUT_SHAPE:
         return [id for id in case.clauses if id in _SHAPE_CLAUSES]
+    if found is not ViolationKind.OUTPUT_TYPE:
+        return list(violated_clauses(case, result.outputs))
     family = case.clauses[0].partition(".")[0] if case.clauses else ""
     return [f"{family}.{name}" for name in ("output_type", "tensor_type") if f"{family}.{name}" in clauses()]
 
@@ -266,7 +264,7 @@ def _headline(case: CaseRecord, result: Result, kind: str, model: onnx.ModelProt
     """Return the title of the issue: the operator at fault and the fault in a few words."""
     verdict = result.verdict
     if (check := first_violation(result)) is not None:
-        violation = one_line(check.violation or "")
+        violation = one_line(str(check.violation))
         return _short(violation if check.name in _PLAIN_CHECKS else f"{check.name}: {violation}")
     if verdict is not Verdict.FAIL:
         said = _NESTED_STATUS.sub(r"\1: ", result.message) if verdict is Verdict.ERROR else ""
@@ -278,8 +276,11 @@ def _headline(case: CaseRecord, result: Result, kind: str, model: onnx.ModelProt
     if case.kind == CaseKind.INVALID:
         return _short(f"accepts an invalid model: {one_line(case.title)}")
     wrong = {output.name: output.violation for output in result.outputs if output.violation is not None}
-    what = _FURTHER_OUTPUTS.sub("", result.message) if _WRONG_FORM.search(result.message) else ""
-    if not what and wrong:
+    first = next(iter(wrong.values()), None)
+    what = ""
+    if first is not None and first.kind in {ViolationKind.OUTPUT_TYPE, ViolationKind.OUTPUT_SHAPE}:
+        what = first_sentence(result)
+    elif wrong:
         more = len(wrong) - MOST_NAMED_OUTPUTS
         what = f"wrong {', '.join([*wrong][:MOST_NAMED_OUTPUTS])}{f' and {more} more' if more > 0 else ''}"
     return _short(f"{_judged_operator(case, result, model)}: {one_line(what or result.message)}")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from conformance.run.report.ci_status import Status, ci_results_by_subject
+from conformance.run.results.records import printed_record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -100,7 +101,7 @@ def _test(subject: str, one: CiResult) -> dict[str, Any]:
         "clauses": case.clauses,
     }
     if result.checks:
-        extra["checks"] = msgspec.to_builtins(result.checks)
+        extra["checks"] = list(map(printed_record, result.checks))
     if one.cause is not None:
         extra["cause"] = one.cause.sentence
     test: dict[str, Any] = {

@@ -9,7 +9,7 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import astuple, replace
@@ -18,6 +18,7 @@ from conformance.base.verdicts import Level, Verdict
 from conformance.run.report.html.groups import pack_groups, pack_known_faults
 from conformance.run.report.html.subjects import Column, SubjectPage, expectation_mark, largest_error
 from conformance.run.results.failure_groups import failure_kind, mutants_by_case
+from conformance.run.results.records import printed_record
 from conformance.run.results.results_file import LazyRecords
 
 if TYPE_CHECKING:
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
         HazardChange,
         OutputEvidence,
         Result,
-        RewriteCheck,
         Within,
     )
     from conformance.run.results.results_file import Results
@@ -112,14 +112,14 @@ class ResultDetail(Struct, frozen=True, omit_defaults=True):
     phase: Phase | None = None
     message: str = ""
     expected: Expected | None = None
-    outputs: list[OutputEvidence] = []
+    outputs: list[dict[str, Any]] = []
     signature: str = ""
     stderr: str = ""
     mutants: list[str] = []
     repeats: dict[Verdict, int] = {}
     baseline: Verdict | None = None
     level: Level | None = None
-    checks: list[RewriteCheck] = []
+    checks: list[dict[str, Any]] = []
     accuracy: dict[str, Within] = {}
     hazards: list[HazardChange] = []
 
@@ -232,14 +232,14 @@ def _result_detail(case: CaseRecord, result: Result, mutants: Sequence[str]) -> 
         result.phase,
         result.message,
         result.expected,
-        [_shown_output(case, output) for output in result.outputs],
+        [printed_record(_shown_output(case, output)) for output in result.outputs],
         _failure_text(case, result) or "",
         result.stderr,
         list(mutants),
         result.repeats,
         result.baseline,
         result.level_if_different(case.level),
-        result.checks,
+        list(map(printed_record, result.checks)),
         result.accuracy,
         result.hazards,
     )

@@ -17,9 +17,10 @@ from urllib.parse import quote, urlencode
 from msgspec import Struct
 
 from conformance.base.verdicts import Verdict
-from conformance.run.results.failure_groups import failure_kind, strip_tensor_number
+from conformance.run.results.failure_groups import failure_kind
 from conformance.run.results.recorded_environment import rerun_command, rerun_options, script_options
 from conformance.run.results.results_file import LazyRecords
+from conformance.run.results.violations import strip_tensor_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
