@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from conformance.own.audit.model_audit import ModelAudit
     from conformance.own.graphs.model_inputs import InputSet
     from conformance.own.graphs.reading import LoadedModel
+    from conformance.own.graphs.recorded_outputs import DeviceRun
     from conformance.run.expectations.expectations_file import Expectations
     from conformance.subjects.calling.subject_loading import Subject
 
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 def audit(
     model: Path,
     backend: list[str] | None = None,
+    recorded_outputs: Path | None = None,
     inputs: Path | None = None,
     shape: list[str] | None = None,
     seed: int = 0,
@@ -61,7 +63,7 @@ def audit(
 
     The intermediate values of the model are exposed on the subject. Each node is then judged alone: its outputs must be
     values that a correct implementation of the operator can return for its inputs. Without --inputs the inputs are
-    pseudo-random.
+    pseudo-random. With --outputs, values that were recorded elsewhere are judged, and no subject runs.
 
     Exit status: 0 if no node is wrong, 1 if a node is wrong, too little was judged, or the subject fails or is not
     deterministic, 2 for a wrong command line or file.
@@ -75,16 +77,15 @@ def audit(
     from conformance.own.audit.audit_results import CORPUS
     from conformance.own.audit.audit_session import AuditOptions
     from conformance.own.audit.model_audit import PROBES, ModelAudit, audit_limits
-    from conformance.own.graphs.model_inputs import choose_inputs, chosen_text, input_text, save_inputs_to
+    from conformance.own.graphs.model_inputs import choose_inputs, input_text, save_inputs_to
     from conformance.own.graphs.reading import LoadedModel
+    from conformance.own.graphs.recorded_outputs import input_folder, read_recorded
     from conformance.run.expectations.expectations_file import read_expectations_by_subject
     from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
     from conformance.subjects.isolation.start_subjects import started_subjects
 
-    if not backend:
-        raise UsageError("subject-missing.backend")
-    if node and resume:
-        raise UsageError("options-conflict.two", first="--node", second="--resume")
+    needing_subject = {"-b": backend, "--node": node, "--resume": resume, "--dask": dask, "--save-inputs": save_inputs}
+    _check_options(needing_subject, has_outputs=recorded_outputs is not None)
     reports = ReportFiles.of(json=json, html=html, junit=junit, markdown=markdown)
     reports.check()
     if output is not None:
@@ -92,34 +93,91 @@ def audit(
     team = create_workers(workers, dask, print_notice)
     audited = LoadedModel.read(model, loads_all=no_isolation)
     names = required_input_names(audited.original.graph)
-    data_sets = choose_inputs(audited.original, inputs, shape or (), seed)
+    recorded = [] if recorded_outputs is None else read_recorded(recorded_outputs, audited.prepared)
+    given = inputs if recorded_outputs is None or inputs is not None else input_folder(recorded_outputs, recorded)
+    data_sets = choose_inputs(audited.original, given, shape or (), seed)
     texts = [input_text(names, data_set) for data_set in data_sets]
     show = partial(print_line, err=reports.take_standard_output)
-    for data_set, text in zip(data_sets, texts, strict=True):
-        show(f"inputs ({data_set.name}): {text or 'none'}")
-        if data_set.chosen:
-            show(chosen_text(data_set.chosen))
-    subjects = [SubjectName.parse(text, SubjectKind.BACKEND) for text in backend]
-    expectations = read_expectations_by_subject(expect or [], [each.text for each in subjects], CORPUS)
+    _show_inputs(data_sets, texts, show)
+    subjects = [SubjectName.parse(text, SubjectKind.BACKEND) for text in backend or ()]
+    known = [each.text for each in subjects] or [runs[0].subject for runs in recorded]
+    expectations = read_expectations_by_subject(expect or [], known, CORPUS)
     is_shared = resume is not None or dask is not None or (workers or 1) > 1
     audits = []
     with (
         started_subjects(subjects, audit_limits(timeout), no_isolation=no_isolation) as started,
         _audit_workers(team if is_shared else None, resume, audited.digest) as pool,
     ):
-        if save_inputs is not None:
-            save_inputs_to(save_inputs, data_sets, names)
+        save_inputs_to(save_inputs, data_sets, names)
         options = AuditOptions(all_elements, output is not None, pool, PROBES if probes is None else probes)
         shapes = [word for each in shape or () for word in ("--shape", each)]
         for subject, data_set in product(started, data_sets):
-            given = ("--inputs", data_set.name) if inputs else (*shapes, "--seed", str(seed))
-            command = None if node else _command(model, subject.id, given, probes, no_isolation=no_isolation)
+            words = ("--inputs", data_set.name) if inputs else (*shapes, "--seed", str(seed))
+            command = None if node else _command(model, subject.id, words, probes, no_isolation=no_isolation)
             audits.append(_audit_one(audited, subject, data_set, node, replace(options, command=command), show))
-    result = ModelAudit(audited, audits, texts, None if inputs else seed, Level(fail_level), require_judged)
+        audits += _audit_recorded(audited, recorded, data_sets, options, show)
+    used_seed = None if given else seed
+    result = ModelAudit(audited, audits, texts, used_seed, Level(fail_level), require_judged, is_part=bool(node))
     if output is not None and write_cases(output, (case for each in audits for case in each.cases)):
         show(f"Wrote {output}.")
     if _report(result, reports, expectations, show) is AuditOutcome.FAILED:
         raise typer.Exit(ExitStatus.FAILS)
+
+
+def _check_options(needing_subject: Mapping[str, object], *, has_outputs: bool) -> None:
+    """Check that options do not contradict each other.
+
+    Args:
+        needing_subject: the values of options that need a subject, by their names.
+        has_outputs: whether values that were recorded elsewhere are judged.
+
+    Raises:
+        UsageError: they do, or there is neither a backend nor a recording.
+    """
+    given = [name for name, value in needing_subject.items() if value]
+    if has_outputs and given:
+        raise UsageError("options-conflict.two", first="--outputs", second=given[0])
+    if not has_outputs and "-b" not in given:
+        raise UsageError("subject-missing.backend")
+    if {"--node", "--resume"} <= {*given}:
+        raise UsageError("options-conflict.two", first="--node", second="--resume")
+
+
+def _show_inputs(data_sets: Sequence[InputSet], texts: Sequence[str], show: Callable[[str], None]) -> None:
+    from conformance.own.graphs.model_inputs import chosen_text
+
+    for data_set, text in zip(data_sets, texts, strict=True):
+        show(f"inputs ({data_set.name}): {text or 'none'}")
+        if data_set.chosen:
+            show(chosen_text(data_set.chosen))
+
+
+def _audit_recorded(
+    model: LoadedModel,
+    recorded: Sequence[Sequence[DeviceRun]],
+    data_sets: Sequence[InputSet],
+    options: AuditOptions,
+    show: Callable[[str], None],
+) -> Iterator[SubjectAudit]:
+    """Yield the audit of each recorded run, and show it.
+
+    Raises:
+        UsageError: there are more or fewer data sets than recorded runs.
+    """
+    from conformance.own.audit.audit_report import text_lines
+    from conformance.own.audit.audit_session import audit_recorded
+
+    for runs in recorded:
+        if len(runs) != len(data_sets):
+            raise UsageError("recorded-inputs", path=runs[0].name, count=len(runs))
+        for run, data_set in zip(runs, data_sets, strict=True):
+            audit = audit_recorded(model, run, data_set, print_progress, options)
+            print_progress("")
+            if run.unknown:
+                show(f"no values of the model in {run.name}: {', '.join(run.unknown)}")
+            for line in text_lines(audit):
+                show(line)
+            yield audit
 
 
 def _audit_one(

@@ -471,6 +471,7 @@ class AuditDocument(msgspec.Struct):
         audits: the audits, one for each subject and data set.
         level: the weakest level whose bounds the outputs must keep.
         too_little: the subjects on which less was judged than the user requires.
+        is_part: whether only some nodes were audited, each alone.
     """
 
     format: Literal[1]
@@ -480,6 +481,7 @@ class AuditDocument(msgspec.Struct):
     audits: list[AuditRecord]
     level: Level = Level.MUST
     too_little: Sequence[str] = ()
+    is_part: bool = False
 
 
 def audit_document(
@@ -489,10 +491,12 @@ def audit_document(
     seed: int | None,
     level: Level = Level.MUST,
     too_little: Sequence[str] = (),
+    *,
+    is_part: bool = False,
 ) -> AuditDocument:
     """Return the document of some audits of one model; for the arguments see `AuditDocument`."""
     record = ModelRecord(model.path.name, model.digest, len(model.prepared.graph.node))
-    return AuditDocument(1, record, inputs, seed, list(map(_audit_record, audits)), level, too_little)
+    return AuditDocument(1, record, inputs, seed, list(map(_audit_record, audits)), level, too_little, is_part)
 
 
 def _audit_record(audit: SubjectAudit) -> AuditRecord:

@@ -109,16 +109,17 @@ def audit_results(document: AuditDocument, expectations: Mapping[str, Expectatio
         result.unexpected = not criterion.judge(result, partial(case_facts, case))
         results.append(result)
     commands = [audit.command for audit in document.audits if audit.command]
-    is_selection = not commands  # some nodes alone
-    reasons = criterion.reasons(Completeness(len(results), len(results), is_selection=is_selection))
+    reasons = criterion.reasons(Completeness(len(results), len(results), is_selection=document.is_part))
     reasons += [f"too little was judged on {subject}" for subject in document.too_little]
     header = Header(
         format=FORMAT,
         suite=__version__,
-        corpus=CorpusRecord(document.model.file, document.model.sha256, len(cases) + is_selection, len(cases), CORPUS),
+        corpus=CorpusRecord(
+            document.model.file, document.model.sha256, len(cases) + document.is_part, len(cases), CORPUS
+        ),
         subjects=[SubjectRecord(subject, SubjectKind.BACKEND, version) for subject, version in versions.items()],
         environment=environment,
-        selection={"--node": "some"} if is_selection else {},
+        selection={"--node": "some"} if document.is_part else {},
         command="; ".join(commands),
         clauses={},
         criterion=criterion.settings.record(len(results)),

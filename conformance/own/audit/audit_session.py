@@ -26,7 +26,7 @@ from conformance.base.errors import UsageError
 from conformance.base.verdicts import Level
 from conformance.exact.models.external_data import initializer_arrays_in
 from conformance.exact.models.graphs import find_producers, graph_edges, with_inferred_types
-from conformance.exact.models.input_files import constant_node_values
+from conformance.exact.models.input_files import constant_node_values, required_input_names
 from conformance.own.audit.audit_cases import case_of_wrong_node
 from conformance.own.audit.audit_job import AuditWorkers, Recording, RecordingKey
 from conformance.own.audit.confirmation import Confirmation
@@ -38,6 +38,7 @@ from conformance.own.graphs.cutting import cut
 from conformance.own.graphs.inlining import inline_taken_branches
 from conformance.own.graphs.intermediate_values import (
     Exposure,
+    RecordedValues,
     SubjectRefused,
     are_identical,
     record_values,
@@ -54,8 +55,8 @@ if TYPE_CHECKING:
     from conformance.corpus.cases.case import Case
     from conformance.exact.models.arrays import Array
     from conformance.own.audit.confirmation import ConfirmedNode
-    from conformance.own.graphs.intermediate_values import RecordedValues
     from conformance.own.graphs.model_inputs import InputSet
+    from conformance.own.graphs.recorded_outputs import DeviceRun
     from conformance.subjects.calling.subject_loading import Subject
 
 MAX_CASES = 100
@@ -194,13 +195,62 @@ def audit_subject(
     except SubjectRefused as refusal:
         hint = f" (other sizes: {' '.join(data_set.chosen)})" if data_set.chosen else ""
         return SubjectAudit(key.subject, key.version, data_set.name, f"{refusal}{hint}", command=options.command)
+    return _audit_recording(model, subject, data_set, key, recording, progress, options, numbering)
+
+
+def audit_recorded(
+    model: LoadedModel,
+    recorded: DeviceRun,
+    data_set: InputSet,
+    progress: Callable[[str], None] = lambda _: None,
+    options: AuditOptions = _DEFAULT_OPTIONS,
+) -> SubjectAudit:
+    """Judge the nodes of a model on values that were recorded elsewhere; no model runs.
+
+    A value that was not recorded is hidden: the nodes around it are judged together.
+
+    Args:
+        model: the model.
+        recorded: the values.
+        data_set: the inputs for which they were recorded.
+        progress: is called with a text for the user.
+        options: the options of the audit.
+    """
+    graph = model.prepared.graph
+    constants = initializer_arrays_in(graph, model.data_folder) | constant_node_values(graph)
+    inputs = dict(zip(required_input_names(graph), data_set.arrays, strict=True))
+    made = [name for node in graph.node for name in node.output if name and name not in constants]
+    ways = dict.fromkeys(constants, Exposure.CONSTANT) | dict.fromkeys(inputs, Exposure.OUTPUT)
+    ways |= {name: Exposure.RECORDED if name in recorded.values else Exposure.HIDDEN for name in made}
+    values = RecordedValues(
+        {**constants, **inputs, **recorded.values},
+        ways,
+        [recorded.values[value.name] for value in graph.output if value.name in recorded.values],
+        runs=0,
+    )
+    recording = Recording(model.prepared, values, True, True, model.data_folder)
+    key = RecordingKey.of(model.digest, recorded.subject, "", data_set.arrays)
+    return _audit_recording(model, None, data_set, key, recording, progress, options)
+
+
+def _audit_recording(
+    model: LoadedModel,
+    subject: Subject | None,
+    data_set: InputSet,
+    key: RecordingKey,
+    recording: Recording,
+    progress: Callable[[str], None],
+    options: AuditOptions,
+    numbering: Mapping[str, int] | None = None,
+) -> SubjectAudit:
+    """Judge the nodes of a recorded model; for the other arguments see `audit_subject` and `audit_recorded`."""
     judged = recording.model
     recorded = recording.values
     nodes = judge_recording(recording, key, progress, options)
     confirmation = Confirmation(judged, recorded, subject, data_set.arrays, options.all_elements)
     confirmed = [_without_chosen_fault(confirmation.confirm(node), data_set) for node in nodes]
     traced = trace_errors(judged, recorded, [each.node for each in confirmed])
-    probes = probe_nodes(judged, recorded, subject, options.probes, progress)
+    probes = [] if subject is None else probe_nodes(judged, recorded, subject, options.probes, progress)
     ways = Counter(recorded.ways.values())
     audit = SubjectAudit(
         key.subject,

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 APART = "its operands and its result cannot be exposed in one run without a change of the model's outputs"
 """Reason for not judging a node that seems wrong on values of several runs."""
 
-_EXPOSED_IN_MODEL = {Exposure.OUTPUT, Exposure.ADDED_OUTPUT, Exposure.GROUP}
+_EXPOSED_IN_MODEL = {Exposure.OUTPUT, Exposure.ADDED_OUTPUT, Exposure.GROUP, Exposure.RECORDED}
 """The ways of values that the runtime computed in the whole model."""
 
 _PRODUCTS = ("Conv", "ConvTranspose", "Gemm", "MatMul")
@@ -125,14 +125,14 @@ class Confirmation:
     Attributes:
         model: the model.
         recorded: its values.
-        subject: the backend.
+        subject: the backend; None for values that were recorded elsewhere. Each of their nodes may then be fused.
         inputs: the inputs of the model.
         all_elements: whether every element of a large output is judged, and not a sample.
     """
 
     model: onnx.ModelProto
     recorded: RecordedValues
-    subject: Subject
+    subject: Subject | None
     inputs: Sequence[Array]
     all_elements: bool = False
 
@@ -145,7 +145,7 @@ class Confirmation:
         if not suspect.fault_rank or not self.recorded.others.keys().isdisjoint(results):
             return ConfirmedNode(suspect)
         alone = self._judge_alone(suspect.number)
-        is_fused = _is_milder(alone.node, suspect)
+        is_fused = self.subject is None or _is_milder(alone.node, suspect)
         runs = 0
         confirmed = ConfirmedNode(suspect)
         if is_fused or self._may_have_other_operands(suspect.number):
@@ -157,7 +157,7 @@ class Confirmation:
         """Return a judgement with the nodes of its region that are wrong alone, if the region is wrong."""
         node = confirmed.node
         numbers = sorted({*node.segment, node.number})
-        if node.verdict is not NodeVerdict.WRONG or len(numbers) < 2:
+        if self.subject is None or node.verdict is not NodeVerdict.WRONG or len(numbers) < 2:
             return confirmed
         values = dict(self.recorded.values if confirmed.values is None else confirmed.values)
         made = {name for number in numbers for name in self.model.graph.node[number].output}
@@ -184,7 +184,8 @@ class Confirmation:
         node = self.model.graph.node[number]
         values = self.recorded.values
         operands = names_taken_by(node)
-        if not self._exposed_operands(number, operands) or any(name not in values for name in operands):
+        is_exposed = bool(self._exposed_operands(number, operands))
+        if self.subject is None or not is_exposed or any(name not in values for name in operands):
             return _NOT_RETURNED
         single = cut(self.model, [number], values)  # with its constants: some runtimes run no node without them
         if single is None:
@@ -220,7 +221,7 @@ class Confirmation:
             if region.rounded and not is_widened:
                 yield self._judge(region)
             together: Mapping[str, Array] | None = {}
-            if region.grouped:
+            if region.grouped and self.subject is not None:
                 target = self.subject.target
                 recorded = self.recorded
                 together = expose_together(target, self.model, self.inputs, region.grouped, recorded)

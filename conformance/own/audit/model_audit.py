@@ -59,6 +59,7 @@ class ModelAudit:
         seed: the seed of pseudo-random inputs; None if the user gave inputs.
         level: the weakest level whose bounds the outputs must keep.
         required: the share of each audit that must be judged.
+        is_part: whether only some nodes are audited, each alone.
     """
 
     model: LoadedModel
@@ -67,6 +68,7 @@ class ModelAudit:
     seed: int | None
     level: Level = Level.MUST
     required: float = 0.0
+    is_part: bool = False
 
     def __bool__(self) -> bool:
         return self.outcome is AuditOutcome.PASSED
@@ -101,7 +103,9 @@ class ModelAudit:
     @property
     def document(self) -> AuditDocument:
         """The content of the file of `audit --json`."""
-        return audit_document(self.model, self.audits, self.inputs, self.seed, self.level, self.too_little)
+        return audit_document(
+            self.model, self.audits, self.inputs, self.seed, self.level, self.too_little, is_part=self.is_part
+        )
 
 
 def audit_model(

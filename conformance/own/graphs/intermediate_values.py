@@ -48,6 +48,7 @@ class Exposure(StrEnum):
         ADDED_OUTPUT: it was exposed with all others as an output; the model's outputs kept their bits.
         GROUP: it was exposed with some others as an output; the model's outputs kept their bits.
         CUT: the node was run as a model of its own on the recorded values.
+        RECORDED: it was recorded elsewhere, in a run of the whole model.
         HIDDEN: exposing it changes the model's outputs; the nodes around it are judged together.
         CONSTANT: it is an initializer or a constant.
         STAND_IN: it is hidden, and zeros of its type and shape stand for it where the node is probed.
@@ -57,6 +58,7 @@ class Exposure(StrEnum):
     ADDED_OUTPUT = "added output"
     GROUP = "group of added outputs"
     CUT = "cut model"
+    RECORDED = "recorded elsewhere"
     HIDDEN = "hidden"
     CONSTANT = "constant"
     STAND_IN = "stand-in"

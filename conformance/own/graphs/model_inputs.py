@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import math
 import re
@@ -20,6 +21,7 @@ from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
 from conformance.base.errors import UsageError
 from conformance.base.files.atomic_write import read_input, write_bytes_atomically
+from conformance.base.serialization.decoding import MalformedError, decode_json
 from conformance.exact.judgement.operator_call import fed_values
 from conformance.exact.models.arrays import (
     MAX_RANK,
@@ -68,6 +70,7 @@ _DAMAGED = (
     MemoryError,
     OverflowError,
     DecodeError,
+    MalformedError,
     zipfile.BadZipFile,
     zlib.error,
     tokenize.TokenError,
@@ -287,17 +290,65 @@ def _declared_text(value: onnx.ValueInfoProto) -> str:
 
 
 def read_inputs(path: Path, graph: onnx.GraphProto) -> list[InputSet]:
-    """Read inputs: an .npz file, a folder of `input_N.pb` or `input_N.npy`, or a folder of folders `test_data_set_N`.
+    """Read inputs.
+
+    Args:
+        path: an .npz file, a folder of `input_N.pb` or `input_N.npy`, a folder of folders `test_data_set_N`, or a JSON
+            file of polygraphy.
+        graph: the main graph of the model.
 
     Raises:
         UsageError: the path has no inputs, or an input does not fit the model.
     """
     declared = [DeclaredInput.of(value) for value in required_inputs(graph)]
     if path.is_dir():
-        numbered = {int(match[1]): each for each in path.iterdir() if (match := _DATA_SET.match(each.name))}
-        folders = [numbered[number] for number in sorted(numbered) if numbered[number].is_dir()] or [path]
-        return [InputSet(str(folder), _read_folder(folder, declared)) for folder in folders]
-    return [InputSet(str(path), _read_npz(path, declared))]
+        return [InputSet(str(folder), _read_folder(folder, declared)) for folder in data_set_folders(path)]
+    if path.suffix == ".json":
+        runs = read_polygraphy(path)
+        with file_errors(path):
+            return [InputSet(str(path), tuple(read_encoded_arrays(path, run, declared))) for run in runs]
+    return [InputSet(str(path), read_named_arrays(path, declared))]
+
+
+def data_set_folders(path: Path) -> list[Path]:
+    """Return the folders `test_data_set_N` of a folder by number, or else the folder itself."""
+    numbered = {int(match[1]): each for each in path.iterdir() if (match := _DATA_SET.match(each.name))}
+    return [numbered[number] for number in sorted(numbered) if numbered[number].is_dir()] or [path]
+
+
+def read_polygraphy(path: Path) -> Any:
+    """Return the document of a JSON file of polygraphy; arrays in it are not decoded.
+
+    Raises:
+        UsageError: it cannot be read, or is not JSON.
+    """
+    content = read_file(path)
+    with file_errors(path):
+        return decode_json(content)
+
+
+def read_encoded_arrays(file: Path, entries: Mapping[str, Any], declared: Sequence[DeclaredInput]) -> list[Array]:
+    """Return arrays of a JSON file of polygraphy: base64 of a file in the format of NumPy.
+
+    Args:
+        file: the file.
+        entries: the arrays by name, as in the file.
+        declared: the declarations of the arrays that are wanted.
+
+    Raises:
+        UsageError: an array is missing, damaged, or does not fit its declaration.
+    """
+    arrays = []
+    for value in declared:
+        if value.name not in entries:
+            raise UsageError(
+                "input-missing.array", file=file, name=value.name, arrays=", ".join(entries) or "no arrays"
+            )
+        with file_errors(file):
+            entry = entries[value.name]
+            content = base64.b64decode(entry.get("values", entry)["array"], validate=True)
+            arrays.append(_read_npy(io.BytesIO(content), file, value))
+    return arrays
 
 
 def _read_folder(folder: Path, declared: Sequence[DeclaredInput]) -> tuple[Array, ...]:
@@ -305,12 +356,17 @@ def _read_folder(folder: Path, declared: Sequence[DeclaredInput]) -> tuple[Array
     missing = sorted(set(range(len(declared))) - set(files))
     if missing:
         raise UsageError("input-missing.file", folder=folder, missing=missing[0], count=len(declared))
-    return tuple(_read_array(files[number], value) for number, value in enumerate(declared))
+    return tuple(read_array(files[number], value) for number, value in enumerate(declared))
 
 
-def _read_array(file: Path, declared: DeclaredInput) -> Array:
-    content = _read(file)
-    with _input_errors(file):
+def read_array(file: Path, declared: DeclaredInput) -> Array:
+    """Return the array in a .pb or .npy file.
+
+    Raises:
+        UsageError: it cannot be read, or does not fit its declaration.
+    """
+    content = read_file(file)
+    with file_errors(file):
         if file.suffix == ".npy":
             return _read_npy(io.BytesIO(content), file, declared)
         tensor = onnx.TensorProto.FromString(content)
@@ -318,10 +374,15 @@ def _read_array(file: Path, declared: DeclaredInput) -> Array:
         return array_of(tensor)
 
 
-def _read_npz(file: Path, declared: Sequence[DeclaredInput]) -> tuple[Array, ...]:
-    content = _read(file)
+def read_named_arrays(file: Path, declared: Sequence[DeclaredInput]) -> tuple[Array, ...]:
+    """Return arrays of an .npz file.
+
+    Raises:
+        UsageError: an array is missing, damaged, or does not fit its declaration.
+    """
+    content = read_file(file)
     arrays = []
-    with _input_errors(file), zipfile.ZipFile(io.BytesIO(content)) as archive:
+    with file_errors(file), zipfile.ZipFile(io.BytesIO(content)) as archive:
         members = {name.removesuffix(".npy"): name for name in archive.namelist()}
         for value in declared:
             if value.name not in members:
@@ -377,7 +438,7 @@ def _check(file: Path, declared: DeclaredInput, dtype: np.dtype[Any] | None, sha
 
 
 @contextmanager
-def _input_errors(file: Path) -> Iterator[None]:
+def file_errors(file: Path) -> Iterator[None]:
     """Replace an exception for a damaged file in the block by a `UsageError`."""
     try:
         yield
@@ -387,7 +448,12 @@ def _input_errors(file: Path) -> Iterator[None]:
         raise _unreadable(file, error) from None
 
 
-def _read(file: Path) -> bytes:
+def read_file(file: Path) -> bytes:
+    """Return the content of a file of inputs or recorded values.
+
+    Raises:
+        UsageError: it cannot be read, or is larger than `MAX_INPUT_BYTES`.
+    """
     try:
         return read_input(file, MAX_INPUT_BYTES)
     except OSError as error:
@@ -399,8 +465,10 @@ def _unreadable(file: Path, error: Exception) -> UsageError:
     return UsageError("input-unreadable", file=file, reason=reason)
 
 
-def save_inputs_to(folder: Path, data_sets: Sequence[InputSet], names: Sequence[str]) -> None:
-    """Write the inputs to `FOLDER/test_data_set_N/input_M.pb`, the layout that ONNX's own tools read."""
+def save_inputs_to(folder: Path | None, data_sets: Sequence[InputSet], names: Sequence[str]) -> None:
+    """Write the inputs to `FOLDER/test_data_set_N/input_M.pb`, the layout that ONNX's own tools read; None: nowhere."""
+    if folder is None:
+        return
     for number, data_set in enumerate(data_sets):
         place = folder / f"test_data_set_{number}"
         place.mkdir(parents=True, exist_ok=True)
