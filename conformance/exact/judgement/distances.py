@@ -39,6 +39,22 @@ class Distances:
         """Whether each element has a bound that a wrong value can exceed."""
         return np.asarray(~(self.undetermined | self.loose | self.unspecified))
 
+    @property
+    def smallest_noticed(self) -> float:
+        """The smallest relative error of all elements that puts one outside of its bound; infinite if none does.
+
+        Zeros, infinities and NaN have no relative error. Where all elements are such ones, and exact, the result is 0.
+        """
+        bounds = np.asarray(self.bounds)
+        if np.asarray(self.expected).dtype.kind not in "fV":
+            return 0.0 if ((bounds == 0) & self.is_judged).any() else np.inf
+        sizes = np.abs(np.asarray(self.expected).astype(np.float64))
+        is_relative = (sizes > 0) & (sizes < np.inf)
+        if not (is_relative & ~self.undetermined & ~self.unspecified).any():
+            return 0.0 if ((bounds == 0) & self.is_judged).any() else np.inf
+        with np.errstate(all="ignore"):
+            return float((bounds / sizes).min(initial=np.inf, where=is_relative & self.is_judged))
+
 
 def are_comparable(actual: Array, expected: Tensor) -> bool:
     """Return whether an output has the type and the shape of its expected value."""

@@ -201,6 +201,7 @@ class LevelCounts:
     loose: int = 0
     share: float = 0.0
     worst: JudgedElement | None = None
+    noticed: float = 0.0
 
 
 @dataclass
@@ -297,6 +298,7 @@ class NodeComparison:
             distances = output.distances(level)
             counts.undetermined += int(np.count_nonzero(distances.undetermined))
             counts.loose += int(np.count_nonzero(distances.loose))
+            counts.noticed = max(counts.noticed, distances.smallest_noticed)
             place = int(np.argmax(distances.shares))
             share = float(distances.shares.flat[place])
             if share > 1 and (share > counts.share or counts.worst is None):

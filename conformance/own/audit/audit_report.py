@@ -122,6 +122,8 @@ def text_lines(audit: SubjectAudit) -> Iterator[str]:
     for node in [each for each in audit.nodes if each.open_element][:MAX_LISTED_NODES]:
         yield f"  UNSPECIFIED {open_text(node)}"
     yield from _fault_lines(audit, "SHOULD", audit.nodes_below_should, should_text)
+    for node in audit.weak_nodes(Level.MUST)[:MAX_LISTED_NODES]:
+        yield f"  WEAKLY JUDGED {weak_text(node)}"
     for reason, count in reasons(audit.nodes):
         yield f"  not judged, {count}: {reason}"
     yield from _fault_lines(audit, "WRONG", audit.wrong_nodes, wrong_text)
@@ -232,9 +234,10 @@ class JudgedShare(msgspec.Struct):
         all_operations: about how many operations all nodes need.
         open_nodes: the number of nodes that were compared, and most of whose elements are unspecified or have no useful
             bound.
+        weak_nodes: the number of nodes on which an error of 1 % in every element would pass.
         unjudged: the number of nodes that were not judged, by operator, the most frequent first.
         share: the smallest one of the judged shares of the nodes, the elements and the arithmetic, without unspecified
-            elements and without nodes that have no other elements.
+            elements and without nodes that have no other elements. Weakly judged nodes are not judged here.
     """
 
     nodes: int = 0
@@ -252,6 +255,7 @@ class JudgedShare(msgspec.Struct):
     operations: int = 0
     all_operations: int = 0
     open_nodes: int = 0
+    weak_nodes: int = 0
     unjudged: dict[str, int] = {}
     share: float = 0.0
 
@@ -262,6 +266,7 @@ class JudgedShare(msgspec.Struct):
         judged = [node for node in nodes if node.is_judged_at(level)]
         useless = [node.useless_bounds(level) for node in nodes]
         verdicts = Counter(node.verdict for node in nodes)
+        weak = sum(len(audit.weak_nodes(level)) for audit in audits)
         unjudged = Counter(operator_name(node) for node in nodes if node.verdict is NodeVerdict.NOT_JUDGED)
         found = cls(
             nodes=len(judged),
@@ -281,11 +286,12 @@ class JudgedShare(msgspec.Struct):
             operations=sum(node.operations for node in judged),
             all_operations=sum(node.operations for node in nodes),
             open_nodes=sum(node.is_open(level) for node in nodes),
+            weak_nodes=weak,
             unjudged=dict(unjudged.most_common()),
         )
         closed = [node for node in nodes if node.unspecified < max(node.elements, 1)]
         judged = [node for node in closed if node.is_judged_at(level)]
-        parts = (len(judged), found.represented_elements, sum(node.operations for node in judged))
+        parts = (len(judged) - weak, found.represented_elements, sum(node.operations for node in judged))
         wholes = (
             len(closed),
             sum(node.all_elements * (1 - node.unspecified / max(node.elements, 1)) for node in closed),
@@ -327,6 +333,8 @@ class JudgedShare(msgspec.Struct):
         text += _wrong_text(self.wrong, self.wrong_at_should)
         if self.unspecified:
             text += f", {self.unspecified} unspecified"
+        if self.weak_nodes:
+            text += f", {self.weak_nodes} weakly judged"
         listed = [f"{count} {operator}" for operator, count in self.unjudged.items()]
         if len(listed) > MAX_LISTED_OPERATORS:
             listed[MAX_LISTED_OPERATORS:] = ["…"]
@@ -378,6 +386,23 @@ def open_text(node: JudgedNode) -> str:
     are_open = "1 element is" if node.unspecified == 1 else f"{node.unspecified} elements are"
     why = f": {node.reason.partition('; ')[2]}" if node.reason and "; " in node.reason else ""
     return f"{_place(node)}: {_element_name(element)} is {value}; {are_open} open{why}"
+
+
+def noticed_text(node: JudgedNode) -> str:
+    """Return the smallest relative error in every element that would show, and whether a lost term would."""
+    noticed = node.noticed if node.level is Level.MUST else node.should_noticed
+    if not noticed:
+        return "any difference"
+    text = "none" if math.isinf(noticed) else f"{noticed:.2g}"
+    if node.terms == 1:
+        return text
+    return f"{text}; a lost one of {node.terms} terms: {'not ' if noticed * node.terms > 1 else ''}noticed"
+
+
+def weak_text(node: JudgedNode) -> str:
+    """Return which errors of a node would pass."""
+    text = f"{_place(node)}: an error of {_percent(min(1.0, node.noticed))} in every element would pass"
+    return f"{text}; so would a lost one of {node.terms} terms" if node.noticed * node.terms > 1 < node.terms else text
 
 
 def _place(node: JudgedNode) -> str:

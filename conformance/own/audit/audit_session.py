@@ -154,6 +154,17 @@ class SubjectAudit:
         """The distinct nodes that are outside of their bounds of level `should` only on hard values."""
         return [each for each in self.probes if each.node.should_worst is not None]
 
+    def weak_nodes(self, level: Level) -> list[JudgedNode]:
+        """Return the nodes on which an error of 1 % in every element would pass, also on hard values."""
+        probed = {number: each.node for each in self.probes for number in each.numbers}
+        return [
+            structs.replace(node, noticed=min(node.noticed, hard.noticed) if hard else node.noticed)
+            for node in self.nodes
+            if node.is_weak(level)
+            for hard in (probed.get(node.number),)
+            if hard is None or hard.verdict is NodeVerdict.NOT_JUDGED or hard.is_weak(level)
+        ]
+
     @property
     def has_faults(self) -> bool:
         """Whether the subject failed, returned different outputs for the same inputs, or has a wrong node."""

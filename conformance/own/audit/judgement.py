@@ -18,16 +18,16 @@ from conformance.exact.judgement.node_comparison import (
     is_admissible_sequence,
 )
 from conformance.exact.judgement.samples import values_of
-from conformance.exact.models.arrays import type_name
+from conformance.exact.models.arrays import dtype_of, type_name, type_number
 from conformance.exact.models.graphs import find_producers, is_operator, names_taken_by
 from conformance.exact.models.input_files import DeclaredInput
 from conformance.exact.reference.formulas.linear import FLOAT
 from conformance.exact.reference.node_enclosures import NodeScope, inner_node_count
 from conformance.exact.reference.numbers.enclosure import Enclosure
-from conformance.exact.reference.numbers.precision import format_of
+from conformance.exact.reference.numbers.precision import format_of, is_computed
 from conformance.exact.reference.oracle import EVALUATION_ERRORS
 from conformance.exact.reference.tolerances import NARROW, SILENCES
-from conformance.own.graphs.arithmetic import operation_count
+from conformance.own.graphs.arithmetic import operation_count, summed_terms
 from conformance.own.graphs.cutting import inferred_shape, part_of
 from conformance.own.graphs.intermediate_values import Exposure
 
@@ -97,6 +97,10 @@ class JudgedResult(Struct, frozen=True, forbid_unknown_fields=True):
         level: `should` if only the bounds of this level are useful for at least half of the elements.
         should_undetermined: the number of undetermined elements with the bounds of level `should`.
         should_loose: the number of loose elements with the bounds of level `should`.
+        noticed: the smallest relative error that would be wrong if all elements of any output had it; infinite if none
+            would be.
+        should_noticed: the same with the bounds of level `should`.
+        terms: the number of terms of each of its sums; 1 if it has none.
         is_correctly_rounded: whether each compared element is the exact result, rounded once to the nearest value of
             its type. No implementation returns a better one, also if the error is as large as the bound.
         is_empty: whether an output, or an output that the page states, has no elements.
@@ -126,6 +130,9 @@ class JudgedResult(Struct, frozen=True, forbid_unknown_fields=True):
     level: Level = Level.MUST
     should_undetermined: int = 0
     should_loose: int = 0
+    noticed: float = 0.0
+    should_noticed: float = 0.0
+    terms: int = 1
     is_correctly_rounded: bool = False
     is_empty: bool = False
     wrong_alone: tuple[int, ...] | None = None
@@ -140,6 +147,28 @@ class JudgedResult(Struct, frozen=True, forbid_unknown_fields=True):
             return False
         useless = sum(self.useless_bounds(level))
         return 2 * useless > self.elements or useless + self.unspecified == self.elements
+
+    def is_weak(self, level: Level) -> bool:
+        """Return whether it was judged at a level, and an error of 1 % in every element would pass.
+
+        Two numbers of bfloat16 and of narrower types differ by about as much. There, two such steps decide.
+        """
+        if self.verdict is not NodeVerdict.CORRECT or not self.level.is_within(level) or self.is_empty:
+            return False
+        noticed = self.noticed if level is Level.MUST else min(self.noticed, self.should_noticed)
+        return noticed > max(MAX_NOTICED, 2 * _spacing(self.type))
+
+
+MAX_NOTICED = 0.01
+"""Largest relative error of all elements that may pass in a node that is not weakly judged."""
+
+
+def _spacing(element_type: str | None) -> float:
+    """Return the relative distance of two numbers of a floating-point type; 0 for another type."""
+    if element_type is None:
+        return 0.0
+    dtype = dtype_of(type_number(element_type))
+    return 2 * float(format_of(dtype).unit_roundoff) if is_computed(dtype) else 0.0
 
 
 class NodeJudgement(JudgedResult, frozen=True, kw_only=True):
@@ -250,7 +279,8 @@ class RecordingJudge:
             final = {**structs.asdict(each), "together": tuple(names[number] for number in each.segment)}
             if each.number not in known and each.verdict is not NodeVerdict.NOT_JUDGED:
                 if later := covering.get(each.number):
-                    final |= {"level": later.level, "reason": f"judged together with {later.name}"}
+                    final |= {"level": later.level, "noticed": later.noticed, "should_noticed": later.should_noticed}
+                    final |= {"reason": f"judged together with {later.name}"}
                 else:
                     reason = "its value is hidden, and no later value that depends on it could be judged"
                     final |= {"verdict": NodeVerdict.NOT_JUDGED, "reason": reason}
@@ -313,6 +343,7 @@ class RecordingJudge:
             way=str(recorded.ways.get(first, Exposure.HIDDEN)),
             type=next((type_name(array.dtype) for array in outputs.values()), None),
             operations=operation_count(node, shapes) * (1 + inner_nodes),
+            terms=summed_terms(node, shapes),
         )
         if refusal := recorded.refused.get(first):
             return structs.replace(unjudged, reason=f"the subject does not run the node alone: {refusal}")

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from msgspec import structs
 
 from conformance.base.verdicts import Level
 from conformance.exact.declarations.node_operands import free_operands, hard_elements, hard_numbers_of
@@ -22,6 +23,7 @@ from conformance.exact.models.graphs import is_operator, main_opset, names_taken
 from conformance.exact.models.input_files import DeclaredInput, required_input_names
 from conformance.exact.reference.numbers.precision import is_computed
 from conformance.own.audit.judgement import JudgedNode, NodeVerdict, judge_last
+from conformance.own.graphs.arithmetic import SUMS, summed_terms
 from conformance.own.graphs.cutting import cut
 from conformance.own.graphs.intermediate_values import Exposure, SubjectRefused, run_each
 
@@ -45,9 +47,6 @@ MAX_PROBED_ELEMENTS = 2**14
 MAX_SUMMED_ELEMENTS = 2**20
 """Maximum number of elements of the operands and results of a sum that is probed with exact sums."""
 
-SUMS = frozenset({"Gemm", "GlobalAveragePool", "MatMul", "ReduceMean", "ReduceSum"})
-"""Operators whose bounds grow with the number of terms, and that exact sums judge within few roundings."""
-
 MAX_STAND_IN_ELEMENTS = 2**40
 """Number of elements from which an inferred shape is not used; stand-ins take no memory."""
 
@@ -57,18 +56,24 @@ class ProbedNode:
     """The judgement of a distinct node on hard values.
 
     Attributes:
-        node: the judgement of the worst probe; its number and its name are those of the first such node.
-        nodes: the number of nodes of the model that are equal to it.
+        node: the judgement of the worst probe; its number and its name are those of the first such node. `noticed` is
+            the smallest one of all probes.
+        numbers: the numbers of the nodes of the model that are equal to it.
         probes: the number of probes that were judged.
         values: the operands and results of the worst probe by name, if the node is wrong.
         model_runs: the number of models that were run.
     """
 
     node: JudgedNode
-    nodes: int
+    numbers: Sequence[int]
     probes: int
     values: Mapping[str, Array] = field(default_factory=dict)
     model_runs: int = 0
+
+    @property
+    def nodes(self) -> int:
+        """The number of nodes of the model that are equal to it."""
+        return len(self.numbers)
 
 
 def probe_nodes(
@@ -103,7 +108,7 @@ def probe_nodes(
             unprobed.setdefault(key, []).append(number)
     reason = "the subject hides a value of the node, and hard values cannot replace it"
     found = [
-        ProbedNode(_unjudged(numbers[0], model.graph.node[numbers[0]], reason), len(numbers), 0)
+        ProbedNode(_unjudged(numbers[0], model.graph.node[numbers[0]], reason), numbers, 0)
         for numbers in unprobed.values()
     ]
     for place, numbers in enumerate(groups.values()):
@@ -204,7 +209,7 @@ def _probe(
         results = run_each(subject.target, single.model, [[given[name] for name in names] for given in probes])
     except SubjectRefused as refusal:
         reason = f"the subject does not run the node alone on hard values: {refusal}"
-        return ProbedNode(_unjudged(number, node, reason), len(numbers), 0, model_runs=1)
+        return ProbedNode(_unjudged(number, node, reason), numbers, 0, model_runs=1)
     own = {name: recorded.values[name] for name in node.input if name in recorded.values}
     made = [value.name for value in single.model.graph.output]
     values = [
@@ -214,7 +219,11 @@ def _probe(
     worst, given = max(judged, key=lambda each: _rank(each[0]))
     known = {**recorded.values, **given} if worst.verdict is NodeVerdict.WRONG else {}
     done = sum(each.verdict is not NodeVerdict.NOT_JUDGED for each, _ in judged)
-    return ProbedNode(worst, len(numbers), done, known, 1)
+    compared = [each for each, _ in judged if each.elements] or [worst]
+    noticed = min(each.noticed for each in compared)
+    should_noticed = min(each.should_noticed for each in compared)
+    probed = structs.replace(worst, noticed=noticed, should_noticed=should_noticed)
+    return ProbedNode(probed, numbers, done, known, 1)
 
 
 def _exact_sums(
@@ -224,12 +233,8 @@ def _exact_sums(
     name = node.input[0]
     if not is_operator(node, *SUMS) or name not in inputs or name not in free or not is_computed(inputs[name].dtype):
         return []
-    X = recorded.values[name]
-    if node.op_type in ("Gemm", "MatMul"):
-        is_transposed = any(each.name == "transA" and each.i for each in node.attribute)
-        terms = X.shape[-2 if is_transposed else -1] if X.ndim else 0
-    else:
-        terms = X.size // max(1, recorded.values[node.output[0]].size)
+    known = [each for each in (*node.input, *node.output) if each in recorded.values]
+    terms = summed_terms(node, {each: np.shape(recorded.values[each]) for each in known})
     if terms < MIN_SUMMED_TERMS:
         return []
     return [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from conformance.exact.models.graphs import is_operator
 from conformance.exact.models.types import MAIN_DOMAINS
 
 if TYPE_CHECKING:
@@ -28,11 +29,37 @@ def operation_count(node: onnx.NodeProto, shapes: Mapping[str, Shape]) -> int:
     inputs = [shapes.get(name, ()) for name in node.input]
     outputs = [shapes[name] for name in node.output if name in shapes]
     largest = max(map(math.prod, [*inputs, *outputs]), default=0)
-    count = _TERMS.get(node.op_type) if node.domain in (*MAIN_DOMAINS, "com.microsoft") else None
-    if count is None or not outputs:
+    if not outputs:
         return largest
-    terms = count(node, inputs)
+    terms = _term_count(node, inputs)
     return max(largest, terms * (math.prod(inputs[0]) if node.op_type == "ConvTranspose" else math.prod(outputs[0])))
+
+
+def summed_terms(node: onnx.NodeProto, shapes: Mapping[str, Shape]) -> int:
+    """Return the number of terms of each sum of a node that computes sums, products of matrices or convolutions.
+
+    It is 1 for every other node, and where a shape is not known.
+
+    Args:
+        node: the node.
+        shapes: the shapes of its inputs and outputs by name; unknown ones are left out.
+    """
+    if not is_operator(node, *SUMS) or not all(name in shapes for name in (node.input[0], node.output[0])):
+        return 1
+    inputs = [shapes.get(name, ()) for name in node.input]
+    sizes = math.prod(inputs[0]) // max(1, math.prod(shapes[node.output[0]]))
+    return sizes if node.op_type in _SUMS_OF_ELEMENTS else _term_count(node, inputs)
+
+
+def _term_count(node: onnx.NodeProto, inputs: Sequence[Shape]) -> int:
+    count = _TERMS.get(node.op_type) if node.domain in (*MAIN_DOMAINS, "com.microsoft") else None
+    return 1 if count is None else count(node, inputs)
+
+
+_SUMS_OF_ELEMENTS = frozenset({"GlobalAveragePool", "ReduceMean", "ReduceSum"})
+
+SUMS = frozenset({"AveragePool", "Conv", "Gemm", "MatMul", *_SUMS_OF_ELEMENTS})
+"""Operators whose bounds grow with the number of terms, and that exact sums judge within few roundings."""
 
 
 def _of_first(_: onnx.NodeProto, inputs: Sequence[Shape]) -> int:

@@ -15,7 +15,7 @@ from conformance.base.serialization.decoding import decode_json
 from conformance.base.verdicts import Level
 from conformance.own.audit.audit_page import colour_class, render_page
 from conformance.own.audit.audit_report import AuditOutcome, JudgedShare, audit_document
-from conformance.own.audit.audit_session import SubjectAudit, audit_subject
+from conformance.own.audit.audit_session import AuditOptions, SubjectAudit, audit_subject
 from conformance.own.audit.judgement import NodeVerdict
 from conformance.own.graphs.arithmetic import operation_count
 from conformance.own.graphs.model_inputs import InputSet
@@ -61,9 +61,9 @@ def without_reference(name: str) -> onnx.NodeProto:
     return helper.make_node("DFT", [name], ["Y"], inverse=1, onesided=1)
 
 
-def audit(model: LoadedModel, inputs: Mapping[str, Any], backend: Any = None) -> SubjectAudit:
+def audit(model: LoadedModel, inputs: Mapping[str, Any], backend: Any = None, probes: int = 0) -> SubjectAudit:
     subject = Subject("changed", "1", backend or Computes())
-    return audit_subject(model, subject, InputSet("given", tuple(inputs.values())))
+    return audit_subject(model, subject, InputSet("given", tuple(inputs.values())), options=AuditOptions(probes=probes))
 
 
 def zeros(outputs: list[Any]) -> list[Any]:
@@ -98,6 +98,36 @@ def test_share_is_that_of_the_elements_if_it_is_the_smallest(tmp_path: Path) -> 
     nodes = [helper.make_node("Relu", ["X"], ["Y"])]
     found = JudgedShare.of([audit(write(tmp_path / "m.onnx", nodes, inputs, {"Y": TensorProto.FLOAT}), inputs)])
     assert (found.nodes, found.elements, found.open_elements, found.share) == (1, 2, 2, 1.0)
+
+
+class TestWeakNodes:
+    """A product of matrices in float16, whose bound on the user's data is wide, and on exact sums narrow."""
+
+    @pytest.fixture
+    def model(self, tmp_path: Path) -> LoadedModel:
+        weights = {"W": np.random.default_rng(1).random((96, 2)).astype(np.float16)}
+        nodes = [helper.make_node("MatMul", ["X", "W"], ["Y"])]
+        return write(tmp_path / "m.onnx", nodes, self.inputs, {"Y": TensorProto.FLOAT16}, weights)
+
+    inputs: Mapping[str, Any] = {"X": np.random.default_rng(0).random((3, 96)).astype(np.float16)}
+
+    def test_node_on_which_one_percent_passes_is_weak_and_does_not_count(self, model: LoadedModel) -> None:
+        result = audit(model, self.inputs)
+        assert [node.terms for node in result.weak_nodes(Level.MUST)] == [96]
+        found = JudgedShare.of([result])
+        assert (found.nodes, found.weak_nodes, found.share) == (1, 1, 0)
+
+    def test_change_of_the_smallest_noticed_error_is_wrong_and_a_smaller_one_is_not(self, model: LoadedModel) -> None:
+        (node,) = audit(model, self.inputs).nodes
+        for change, verdict in ((1.3, NodeVerdict.WRONG), (0.5, NodeVerdict.CORRECT)):
+            factor = np.float16(1 + change * node.noticed)
+            backend = changed(lambda outputs, factor=factor: [output * factor for output in outputs])
+            assert [each.verdict for each in audit(model, self.inputs, backend).nodes] == [verdict]
+
+    def test_exact_sums_notice_a_small_error(self, model: LoadedModel) -> None:
+        result = audit(model, self.inputs, probes=1)
+        assert result.weak_nodes(Level.MUST) == []
+        assert (JudgedShare.of([result]).weak_nodes, result.probes[0].node.noticed < 0.01) == (0, True)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from conformance.base.verdicts import Level
 from conformance.own.audit.audit_report import JudgedShare
-from conformance.own.audit.audit_session import SubjectAudit, audit_subject
+from conformance.own.audit.audit_session import AuditOptions, SubjectAudit, audit_subject
 from conformance.own.audit.judgement import NodeVerdict
 from conformance.own.blame.difference import find_difference
 from conformance.own.blame.model_comparison import Comparison, Computation
@@ -145,7 +145,10 @@ def test_float16_model_on_a_runtime_that_keeps_float_has_no_wrong_node(
         subject,
     ):
         result = audit_subject(
-            LoadedModel.read(tmp_path / "m.onnx"), subject, InputSet("given", tuple(inputs.values()))
+            LoadedModel.read(tmp_path / "m.onnx"),
+            subject,
+            InputSet("given", tuple(inputs.values())),
+            options=AuditOptions(probes=2),
         )
     assert (result.failure, [node.name for node in result.wrong_nodes]) == (None, [])
     assert JudgedShare.of([result]).share > 0.7

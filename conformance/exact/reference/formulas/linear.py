@@ -1,8 +1,7 @@
 """Formulas of sums and sums of products: matrix products, convolutions and reductions.
 
 A sum of n products has an error of at most n u of the sum of the products' magnitudes, in any order of addition, with
-or without fused multiply-add. Algorithms that compute other products, such as Winograd's, are within the same bound for
-the sizes of kernels that occur.
+or without fused multiply-add. At level must, a convolution may also be computed by Winograd's transforms of tiles.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ from math import ceil, prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from conformance.base.verdicts import Level, Unsupported
 from conformance.exact.models.arrays import type_name
@@ -360,7 +360,8 @@ def _conv(node: Node, inputs: Sequence[T | Array | None]) -> list[T]:
     B = optional_tensor(inputs, 2)
 
     def convolved(pads: Pads) -> T:
-        Y = _with_bias(X.dot(W, lambda x, w: convolve(node, x, w, pads), prod(W.shape[1:])), B)
+        products = X.dot(W, lambda x, w: convolve(node, x, w, pads), prod(W.shape[1:]))
+        Y = _with_bias(replace(products, error=products.error + _error_of_transforms(node, X, W, pads)), B)
         is_special = ~np.isfinite(W.value)
         if is_special.any():  # many kernels leave out the products of the padding, which are NaN for such weights
             inside = convolve(node, np.ones(X.shape), is_special.astype(np.float64), pads)
@@ -369,6 +370,35 @@ def _conv(node: Node, inputs: Sequence[T | Array | None]) -> list[T]:
         return Y
 
     return [leave_to_readings("negative padding", convolved, pad_readings(node, X.shape[2:], W.shape[2:]))]
+
+
+TILE = 6
+"""Largest size of a tile of outputs that Winograd's algorithm computes at once, along each axis."""
+
+
+def _error_of_transforms(node: Node, X: Enclosure, W: Enclosure, pads: Pads) -> Array:
+    """Return the error that Winograd's algorithm adds to each output of a convolution; 0 where it is not used.
+
+    It multiplies transforms of tiles, so that an output also has roundings of inputs that only its neighbours meet. Of
+    narrow types, the transforms are computed in float. Infinities, and numbers near the largest, stay in their windows.
+    """
+    kernel = W.shape[2:]
+    steps = (*strides(node, len(kernel)), *dilations(node, len(kernel)))
+    if is_strict() or X.dtype.kind not in "fV" or max(kernel, default=1) < 3 or {*steps} != {1}:
+        return np.zeros(())
+    groups = node.attributes.get("group", 1)
+    wide = FLOAT if type_name(X.dtype) in NARROW else X.dtype
+    near = pad_or_crop(X.magnitude, [(low + TILE - 1, high + TILE - 1) for low, high in pads], 0.0)
+    near = np.where(np.isfinite(near), near, 0.0)
+    for axis, size in enumerate(kernel, 2):
+        near = sliding_window_view(near, size + 2 * (TILE - 1), axis).sum(axis=-1)
+    grouped = near.reshape(near.shape[0], groups, W.shape[1], -1)
+    filters = np.where(np.isfinite(W.magnitude), W.magnitude, 0.0).sum(axis=tuple(range(2, len(W.shape))))
+    reached = np.matmul(filters.reshape(groups, -1, W.shape[1]), grouped)
+    u = float(format_of(wide).unit_roundoff)
+    return np.asarray(
+        ROUNDINGS["tile of a convolution"] * u * reached.reshape(near.shape[0], W.shape[0], *near.shape[2:])
+    )
 
 
 def _transposed_pads(

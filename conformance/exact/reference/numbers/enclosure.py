@@ -543,8 +543,8 @@ class Enclosure(ArithmeticOperators, FormulaTensor):
                 finite = product(
                     *(np.where(np.isfinite(part), part, 0.0) for part in (first.magnitudes, second.magnitudes))
                 )
-            if product is np.matmul and self.is_exact and other.is_exact:
-                terms = _product_counts(self, other, magnitudes, count)
+            if self.is_exact and other.is_exact:
+                terms = _product_counts(self, other, product, magnitudes, count)
         roundings = terms + first.largest_roundings + second.largest_roundings
         if self.terms or other.terms:  # the factors may be multiplied first, and the sums of constants folded
             roundings += 2
@@ -811,17 +811,20 @@ UNIT_SAMPLE = 64
 """Elements that are examined before all are: most tensors have no common unit."""
 
 
-def _product_counts(A: Enclosure, B: Enclosure, magnitudes: Array, count: int) -> int | Array:
-    """Return the number of terms of each element of a matrix product that can round.
+def _product_counts(
+    A: Enclosure, B: Enclosure, product: Callable[[Array, Array], Array], magnitudes: Array, count: int
+) -> int | Array:
+    """Return the number of terms of each sum of products that can round.
 
     Args:
-        A: the first matrix.
-        B: the second matrix.
+        A: the first tensor.
+        B: the second tensor.
+        product: returns the sums of products.
         magnitudes: the products of the magnitudes.
         count: the number of all terms.
     """
     if has_many_zeros(A.value) or has_many_zeros(B.value):
-        return np.asarray(np.matmul((A.value != 0).astype(np.float64), (B.value != 0).astype(np.float64)))
+        return np.asarray(product((A.value != 0).astype(np.float64), (B.value != 0).astype(np.float64)))
     limits = format_of(A.dtype)
     unit = common_unit(A.value, limits) and common_unit(A.value, limits) * common_unit(B.value, limits)
     if not unit or unit < float(limits.smallest_normal):

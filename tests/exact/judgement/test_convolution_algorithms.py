@@ -1,0 +1,79 @@
+"""Convolutions by Winograd's transforms are admissible, and one with a lost product is not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from conformance import judge
+
+F = np.float32
+
+TILE_OF_4 = {
+    "inputs": [
+        [4, 0, -5, 0, 1, 0],
+        [0, -4, -4, 1, 1, 0],
+        [0, 4, -4, -1, 1, 0],
+        [0, -2, -1, 2, 1, 0],
+        [0, 2, -1, -2, 1, 0],
+        [0, 4, 0, -5, 0, 1],
+    ],
+    "weights": [
+        [1 / 4, 0, 0],
+        [-1 / 6, -1 / 6, -1 / 6],
+        [-1 / 6, 1 / 6, -1 / 6],
+        [1 / 24, 1 / 12, 1 / 6],
+        [1 / 24, -1 / 12, 1 / 6],
+        [0, 0, 1],
+    ],
+    "outputs": [[1, 1, 1, 1, 1, 0], [0, 1, -1, 2, -2, 0], [0, 1, 1, 4, 4, 0], [0, 1, -1, 8, -8, 1]],
+}
+
+TILE_OF_2 = {
+    "inputs": [[1, 0, -1, 0], [0, 1, 1, 0], [0, -1, 1, 0], [0, 1, 0, -1]],
+    "weights": [[1, 0, 0], [1 / 2, 1 / 2, 1 / 2], [1 / 2, -1 / 2, 1 / 2], [0, 0, 1]],
+    "outputs": [[1, 1, 1, 0], [0, 1, -1, -1]],
+}
+
+
+def convolve_by_tiles(x: Any, w: Any, tile: dict[str, list[list[float]]]) -> Any:
+    """Return the convolution of (C, H, W) with (M, C, 3, 3), by Winograd's algorithm in float."""
+    of_inputs, of_weights, of_outputs = (np.array(tile[name], F) for name in ("inputs", "weights", "outputs"))
+    size = len(of_outputs)
+    transformed = of_weights @ w @ of_weights.T
+    height, width = (each - 2 for each in x.shape[1:])
+    padded = np.pad(x, ((0, 0), (0, size), (0, size)))
+    y = np.zeros((len(w), height + size, width + size), F)
+    for row in range(0, height, size):
+        for column in range(0, width, size):
+            part = padded[:, row : row + size + 2, column : column + size + 2]
+            products = (transformed * (of_inputs @ part @ of_inputs.T)).sum(axis=1)
+            y[:, row : row + size, column : column + size] = of_outputs @ products @ of_outputs.T
+    return y[:, :height, :width]
+
+
+def operands(kind: str) -> tuple[Any, Any]:
+    random = np.random.default_rng(3)
+    shapes = ((16, 13, 11), (4, 16, 3, 3))
+    if kind == "normal":
+        return tuple(random.standard_normal(shape).astype(F) for shape in shapes)  # type: ignore[return-value]
+    x, w = (random.integers(-3, 4, shape).astype(F) for shape in shapes)
+    return (x, w) if kind == "integers" else (x * (random.random(shapes[0]) < 0.02).astype(F), w)
+
+
+@pytest.mark.parametrize("kind", ["normal", "integers", "sparse"])
+@pytest.mark.parametrize("tile", [TILE_OF_2, TILE_OF_4], ids=["2x2", "4x4"])
+class TestWinograd:
+    def test_convolution_by_tiles_is_admissible(self, kind, tile):
+        x, w = operands(kind)
+        judgement = judge("Conv", [x[np.newaxis], w], [convolve_by_tiles(x, w, tile)[np.newaxis]])
+        assert judgement, str(judgement)
+
+    def test_convolution_without_the_products_of_a_channel_is_wrong(self, kind, tile):
+        x, w = operands(kind)
+        whole = convolve_by_tiles(x, w, tile)
+        lost = convolve_by_tiles(x[:-1], w[:, :-1], tile)
+        assert np.any(whole != lost)
+        assert not judge("Conv", [x[np.newaxis], w], [lost[np.newaxis]])
