@@ -12,11 +12,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from generators.eliminate_nop_monotone_argmax import (
-    combined,
     fields,
     hazard_cases,
     invalid_models,
-    neighbours,
     repeated_nodes,
 )
 from generators.eliminate_nop_monotone_argmax.case_texts import read_cases
@@ -31,8 +29,6 @@ if TYPE_CHECKING:
 FAMILIES = (
     repeated_nodes,
     fields,
-    combined,
-    neighbours,
     hazard_cases,
     invalid_models,
 )
@@ -57,6 +53,8 @@ TEXTS = (
     "surroundings",
     "contexts",
     "node",
+    "combined",
+    "neighbours",
 )
 """Names of the texts with cases."""
 

@@ -10,14 +10,21 @@ Empty lines separate the paragraphs of a text. The first line of a paragraph say
 - `NAME: TITLE`: a case.
 
 The second line of a case has the clauses, the effect of the pass, and options, with `; ` between them. The effect is
-`stays`, `may change`, `may remove VALUES` or `removes VALUES`. The options are `then VALUES`, which further runs remove
-up to a fixed point, `each TABLES`, `imports OPSETS`, `ir_version N`, `check NAME`, `level NAME`, `id PREFIX` and
-`no data`. A case with `each TABLES` stands for a case for each combination of their rows; `$COLUMN` is the cell of the
-row.
+`stays`, `may change`, `may remove VALUES` or `removes VALUES`. The options are these:
 
-Then follow lines `input NAME: DATA`, `initializer NAME: DATA` and `hazard KIND: DATA`. DATA is a tensor in ONNX's text
-form, or the name from which `permuted_quarters` derives the elements, with `times N`, `plus N`, and `as TYPE` if the
-declaration of the value has no fixed sizes. `random NAME from LOW to HIGH` has all bits of the type.
+- `each TABLES`: a case for each combination of the rows; `$COLUMN` is the cell of the row.
+- `then VALUES`: values that further runs remove, up to a fixed point.
+- `imports OPSETS`, `ir_version N`, `check NAME`, `level NAME`, `id PREFIX`.
+- `annotate VALUES`: quantization annotations.
+- `no data`.
+
+Then follow lines `input NAME: DATA`, `initializer NAME: DATA`, `elements NAME: DATA`, which replaces the elements of an
+initializer or Constant in the text, and `hazard KIND: DATA`. DATA is one of these:
+
+- A tensor in ONNX's text form.
+- `[reversed or flipped] NAME [times N] [plus N] [as TYPE]`: elements that `permuted_quarters` derives from the name. A
+  type is given if the declaration of the value has no fixed sizes. `flipped` reverses the first axis, `reversed` all.
+- `random NAME from LOW to HIGH …`: pseudo-random elements that use all bits of the type.
 
 The other lines are the model: its signature, declarations of values, nodes, and functions. By default, the signature is
 that of a matrix X and its `index`. `<<TABLES: TEXT>>` is the text for each combination of rows.
@@ -37,8 +44,9 @@ from onnx import parser
 
 from conformance.base.verdicts import Level
 from conformance.corpus.cases.case import PassEffect, Rewrite
+from conformance.corpus.factors.message_fields import add_quantization_annotations
 from conformance.exact.models.arrays import array_of, dtype_of, tensor_of
-from conformance.exact.models.graphs import all_nodes, all_tensors
+from conformance.exact.models.graphs import all_graphs, all_nodes, all_tensors
 from conformance.exact.models.model_building import IR_VERSION, pseudo_random_array
 from generators.eliminate_nop_monotone_argmax.pass_scenario import (
     ALONG_AXIS,
@@ -56,17 +64,17 @@ if TYPE_CHECKING:
     from conformance.corpus.cases.case import Case
     from conformance.corpus.factors.covering_array import Row
     from conformance.exact.models.arrays import Array
-    from generators.declarations.family import FamilyDeclaration
+    from generators.eliminate_nop_monotone_argmax.covering_arrays import TextRows
 
     Tables = Mapping[str, Sequence[Row]]
     ModelChange = Callable[[onnx.ModelProto], None]
 
 INPUTS = "(float[2,3] X)"
 OUTPUTS = "=> (int64[2] index)"
-DATA = ("input ", "initializer ", "hazard ")
+DATA = ("input ", "initializer ", "elements ", "hazard ")
 """Beginnings of the lines that give data."""
 DERIVED = re.compile(
-    r"(?P<random>random )?(?P<name>.*?)(?: from (?P<low>\S+) to (?P<high>\S+))?"
+    r"(?P<random>random )?(?P<order>reversed |flipped )?(?P<name>.*?)(?: from (?P<low>\S+) to (?P<high>\S+))?"
     r"(?: times (?P<factor>\S+))?(?: plus (?P<term>\S+))?(?: as (?P<type>.*))?"
 )
 """Data that are derived from a name."""
@@ -112,21 +120,23 @@ EFFECTS = {
 
 
 def read_cases(
-    name: str, changes: Mapping[str, ModelChange] | None = None, arrays: Mapping[str, FamilyDeclaration] | None = None
+    name: str, changes: Mapping[str, ModelChange] | None = None, arrays: Mapping[str, TextRows] | None = None
 ) -> Iterator[Case]:
     """Yield the cases of a text.
 
     Args:
         name: name of the file without its suffix.
-        changes: functions that change the model of a case before it is serialised, by the name of the case.
-        arrays: declarations of covering arrays, whose rows are tables with these names. The column `number` has the
-            number of the row. A case has the levels of its row as tags.
+        changes: functions that change the model of a case before it is serialised, by the name or a tag of the case.
+        arrays: rows of covering arrays, which are tables with these names. The column `number` has the number of the
+            row. A case has the levels of its row as tags.
     """
     fragments = dict(FRAGMENTS)
+    changes = changes or {}
     arrays = arrays or {}
     tables = dict(TABLES)
-    for table, declaration in arrays.items():
-        tables[table] = [{"number": f"{number:03}", **row} for number, row in enumerate(declaration.rows, 1)]
+    for table, array in arrays.items():
+        rows = enumerate(array.declaration.rows, 1)
+        tables[table] = [{"number": f"{number:03}", **array.columns(row), **row} for number, row in rows]
     levels: dict[str, dict[str, Row]] = {}
     family = ""
     options = ""
@@ -150,14 +160,16 @@ def read_cases(
                 content = "\n".join([lines[0], lines[1] + options, *data, *lines[2:]])
                 each = re.search(r"; each ([\w ]+)", lines[1])
                 names = each[1] if each else ""
-                factors = [factor for table in names.split() if table in arrays for factor in arrays[table].factors]
+                factors = [f for table in names.split() if table in arrays for f in arrays[table].declaration.factors]
                 for row in _combined_rows(names, tables):
                     words = {**fragments, **row}
                     for factor in levels.keys() & row.keys():
                         words |= levels[factor][row[factor]]
                     words["name"] = _expand(lines[0].partition(": ")[0], words, tables)
-                    case = _case(family, _expand(content, words, tables), changes or {})
-                    yield replace(case, tags=(*case.tags, *(f"{factor}={row[factor]}" for factor in factors)))
+                    tags = [f"{factor}={row[factor]}" for factor in factors]
+                    modify = [changes[key] for key in (words["name"], *tags) if key in changes]
+                    case = _case(family, _expand(content, words, tables), modify)
+                    yield replace(case, tags=(*case.tags, *tags))
 
 
 def _rows(lines: Sequence[str]) -> Iterator[Row]:
@@ -186,19 +198,34 @@ def _expand(text: str, words: Mapping[str, str], tables: Tables) -> str:
     return text
 
 
-def _case(family: str, text: str, changes: Mapping[str, ModelChange]) -> Case:
+def _case(family: str, text: str, changes: Sequence[ModelChange]) -> Case:
     """Return the case of a paragraph in which all names are replaced."""
-    first, settings, *lines = text.splitlines()
+    first, settings, *lines = filter(None, text.splitlines())
     name, title = first.split(": ", 1)
     clauses, effect, *others = settings.split("; ")
     options = {word: value for word, _, value in (other.partition(" ") for other in others)}
     model = _model([line for line in lines if not line.startswith(DATA)], options)
-    arrays: dict[str, dict[str, Array]] = {"input": {}, "initializer": {}, "hazard": {}}
+    arrays: dict[str, dict[str, Array]] = {"input": {}, "initializer": {}, "elements": {}, "hazard": {}}
     for line in lines:
         if line.startswith(DATA):
             declared, _, given = line.partition(": ")
             role, _, value = declared.partition(" ")
             arrays[role][value] = _array(given, value, model.graph)
+    for tensor, value in _named_tensors(model):
+        if value in arrays["elements"]:
+            tensor.CopyFrom(tensor_of(arrays["elements"][value], tensor.name))
+    opsets = {entry.domain: entry.version for entry in sorted(model.opset_import, key=lambda entry: entry.version)}
+
+    def modify(changed: onnx.ModelProto) -> None:
+        del changed.opset_import[:]
+        changed.opset_import.extend(model.opset_import)  # a domain can have several imports
+        names = options.get("annotate", "").split(", ")
+        if names[0]:
+            graphs = [graph for graph in all_graphs(changed) if any(names[0] in node.output for node in graph.node)]
+            add_quantization_annotations(graphs[0] if graphs else changed.graph, *names)
+        for change in changes:
+            change(changed)
+
     constants = {tensor.name: array_of(tensor) for tensor in model.graph.initializer} | arrays["initializer"]
     case = scenario(
         family,
@@ -211,13 +238,13 @@ def _case(family: str, text: str, changes: Mapping[str, ModelChange]) -> Case:
             [arrays["input"][value.name] for value in model.graph.input if value.name in arrays["input"]],
             model.graph.input,
             model.graph.output,
-            {entry.domain: entry.version for entry in model.opset_import},
+            opsets,
             constants,
             model.functions,
-            value_info=[value for value in model.graph.value_info if value.name not in constants],
+            value_info=model.graph.value_info,
             ir_version=model.ir_version,
         ),
-        modify=changes.get(name),
+        modify=modify,
         hazards=[(kind, [array]) for kind, array in arrays["hazard"].items()],
         level=Level(options.get("level", Level.MUST)),
         check=options.get("check", "structure"),
@@ -258,6 +285,15 @@ def _model(lines: Sequence[str], options: Mapping[str, str]) -> onnx.ModelProto:
     return model
 
 
+def _named_tensors(model: onnx.ModelProto) -> Iterator[tuple[onnx.TensorProto, str]]:
+    """Yield the tensors of initializers and Constants, with the name of the value."""
+    for graph in all_graphs(model):
+        yield from ((tensor, tensor.name) for tensor in graph.initializer)
+    for node in all_nodes(model):
+        if node.op_type == "Constant":
+            yield node.attribute[0].t, node.output[0]
+
+
 def _array(text: str, name: str, graph: onnx.GraphProto) -> Array:
     """Return the array of a line of data: a tensor, or elements that are derived from a name."""
     if "{" in text:
@@ -272,6 +308,9 @@ def _array(text: str, name: str, graph: onnx.GraphProto) -> Array:
     dtype = dtype_of(tensor.elem_type)
     shape = [dim.dim_value for dim in tensor.shape.dim]
     if derived["random"]:
-        return pseudo_random_array(derived["name"], shape, dtype, float(derived["low"]), float(derived["high"]))
-    array = permuted_quarters(derived["name"], shape, dtype)
+        array = pseudo_random_array(derived["name"], shape, dtype, float(derived["low"]), float(derived["high"]))
+    else:
+        array = permuted_quarters(derived["name"], shape, dtype)
+    if derived["order"]:
+        array = np.flip(array, None if derived["order"] == "reversed " else 0).copy()
     return np.asarray(array * dtype.type(derived["factor"] or 1) + dtype.type(derived["term"] or 0))

@@ -1,4 +1,4 @@
-"""Changes of models that have no text form in ONNX, by the text and the name of the case."""
+"""Changes of models that have no text form in ONNX, by the text and the name or a tag of the case."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ from onnx import helper
 from conformance.corpus.factors.message_fields import SAMPLE_TEXT, add_quantization_annotations, make_function
 from conformance.exact.models.arrays import array_of, tensor_of
 from conformance.exact.models.graphs import all_graphs, all_nodes
-from conformance.exact.models.model_building import make_value_info, pseudo_random_array
+from conformance.exact.models.model_building import make_value_info
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from conformance.exact.models.arrays import Array
     from generators.eliminate_nop_monotone_argmax.case_texts import ModelChange
 
 
@@ -171,38 +170,14 @@ def _value_metadata(model: onnx.ModelProto) -> None:
     model.graph.input[0].metadata_props.add(key="layout", value="NC")
 
 
-def _annotated(*names: str) -> ModelChange:
-    """Return a function that adds quantization annotations of values."""
-    return lambda model: add_quantization_annotations(model.graph, *names)
-
-
 def _far_doc_string(model: onnx.ModelProto) -> None:
     model.graph.node[0].doc_string = SAMPLE_TEXT
 
 
-def _with_elements(**arrays: Array) -> ModelChange:
-    """Return a function that replaces the elements of initializers and Constants, by name."""
-
-    def modify(model: onnx.ModelProto) -> None:
-        for tensor in (tensor for graph in all_graphs(model) for tensor in graph.initializer):
-            tensor.CopyFrom(tensor_of(arrays[tensor.name], tensor.name))
-        for node in all_nodes(model):
-            if node.op_type == "Constant" and node.output[0] in arrays:
-                node.attribute[0].t.CopyFrom(tensor_of(arrays[node.output[0]]))
-
-    return modify
-
-
-def _large_constants() -> dict[str, ModelChange]:
-    """Return changes that add tensors slightly above 1 KiB, 64 KiB and 1 MiB."""
-    W = pseudo_random_array("surroundings/W", (257,), np.float32)
-    elements = np.zeros(2**20 + 1, dtype=np.uint8)  # mostly zeros, so that the corpus compresses well
+def _large_initializer(model: onnx.ModelProto) -> None:
+    elements = np.zeros(2**20 + 1, dtype=np.uint8)
     elements[:: elements.size // 4] = np.arange(1, 6)
-    return {
-        "above_1_kib": _with_elements(W=W, V=W[::-1].copy(), T=W * 2, C=-W),
-        "above_64_kib": _with_elements(W=pseudo_random_array("surroundings/V", (16_385,), np.float32)),
-        "above_1_mib": _with_elements(W=elements),
-    }
+    model.graph.initializer[0].CopyFrom(tensor_of(elements, "W"))
 
 
 def _sparse_initializer(model: onnx.ModelProto) -> None:
@@ -238,16 +213,9 @@ def _small_initializer(type: str) -> ModelChange:
     return lambda model: model.graph.initializer.append(tensor)
 
 
-def _all_annotated(*names: str) -> ModelChange:
-    """Return a function that adds annotations of values, and doc strings to their declarations, in their graph."""
-
-    def modify(model: onnx.ModelProto) -> None:
-        graph = next(graph for graph in all_graphs(model) if graph.value_info)
-        for declaration in graph.value_info:
-            declaration.doc_string = f"what is said of {declaration.name}"
-        add_quantization_annotations(graph, *names)
-
-    return modify
+def _declaration_doc_strings(model: onnx.ModelProto) -> None:
+    for declaration in (declaration for graph in all_graphs(model) for declaration in graph.value_info):
+        declaration.doc_string = f"what is said of {declaration.name}"
 
 
 def _equal_names(model: onnx.ModelProto) -> None:
@@ -266,6 +234,75 @@ def _least_float(model: onnx.ModelProto) -> None:
                 attribute.floats[0] = 2.0**-149
 
 
+def _operand(model: onnx.ModelProto) -> str:
+    """Return the name of the operand in a model of the text `combined`."""
+    return "W" if any(tensor.name == "W" for tensor in model.graph.initializer) else "X"
+
+
+def _shared_parameters(model: onnx.ModelProto) -> None:
+    """Add two quantization annotations with the same parameters."""
+    add_quantization_annotations(model.graph, "Y", "X")
+    first, second = model.graph.quantization_annotation
+    del second.quant_parameter_tensor_names[:]
+    second.quant_parameter_tensor_names.extend(first.quant_parameter_tensor_names)
+
+
+def _second_training(model: onnx.ModelProto) -> None:
+    _add_training(model, _operand(model))
+    _add_training(model, _operand(model), "second_")
+
+
+def _add_training(model: onnx.ModelProto, taken: str, prefix: str = "", *, has_pair: bool = False) -> None:
+    """Add training information with two bindings.
+
+    Args:
+        taken: name of a value of the main graph that the algorithm reads.
+        prefix: prefix of all new names.
+        has_pair: whether the algorithm has an Exp before an ArgMax.
+    """
+    weights = [f"{prefix}weight", f"{prefix}bias"]
+    for name in weights:
+        model.graph.initializer.append(tensor_of(np.array([0.5, 2.0], dtype=np.float32), name))
+    nodes = []
+    if has_pair:
+        nodes = [
+            helper.make_node("Exp", [taken], ["raised"]),
+            helper.make_node("ArgMax", ["raised"], ["places"], axis=1, keepdims=0),
+        ]
+        taken = "places"
+    nodes.append(helper.make_node("Cast", [taken], [f"{prefix}number"], to=onnx.TensorProto.FLOAT))
+    nodes.append(helper.make_node("ReduceMax", [f"{prefix}number"], [f"{prefix}total"], keepdims=0))
+    nodes += [helper.make_node("Mul", [name, f"{prefix}total"], [f"{name}_next"]) for name in weights]
+    info = model.training_info.add()
+    outputs = [make_value_info(f"{name}_next", "float", (2,)) for name in weights]
+    info.algorithm.CopyFrom(helper.make_graph(nodes, f"{prefix}step", [], outputs))
+    for name in weights:
+        info.update_binding.add(key=name, value=f"{name}_next")
+
+
+SPARSE_COUNT = 9
+"""Number of sparse initializers beside the pair."""
+
+
+def _several_sparse(level: str) -> ModelChange:
+    """Return a function that adds sparse initializers to the graph with an initializer."""
+
+    def modify(model: onnx.ModelProto) -> None:
+        graph = next(graph for graph in all_graphs(model) if graph.initializer)
+        graph.sparse_initializer.extend(_sparse_tensor(number, level) for number in range(SPARSE_COUNT))
+
+    return modify
+
+
+def _sparse_tensor(number: int, level: str) -> onnx.SparseTensorProto:
+    """Return a sparse tensor with two elements; the level `equal` gives it the elements of all others."""
+    values = np.array([0.5, 1.5], dtype=np.float32) + (0 if level == "equal" else number)
+    places = np.array([1, 4] if level == "equal" else [number % 5, 5], dtype=np.int64)
+    if level == "coordinates":
+        places = np.stack(np.unravel_index(places, (2, 3)), axis=1).astype(np.int64)
+    return helper.make_sparse_tensor(tensor_of(values, f"S{number}"), tensor_of(places, f"S{number}_places"), (2, 3))
+
+
 CHANGES: Mapping[str, Mapping[str, ModelChange]] = {
     "long_chains": {
         "of_sparse_constant": _sparse_constants("S", "S_places"),
@@ -274,7 +311,7 @@ CHANGES: Mapping[str, Mapping[str, ModelChange]] = {
         "input_in_training": _training("W", "X"),
         "index_in_training": _training("W", "index"),
     },
-    "constants": _large_constants(),
+    "constants": {"above_1_mib": _large_initializer},
     "types_and_shapes": {
         "sparse_constant": _sparse_constants("S", "S_places"),
         "captured_by_list_of_graphs": _list_of_graphs,
@@ -283,9 +320,7 @@ CHANGES: Mapping[str, Mapping[str, ModelChange]] = {
     },
     "elsewhere": {"values_beside": _least_float},
     "surroundings": {
-        "said_of_others": _all_annotated("number", "N", "Y", "index"),
-        "said_of_removed": _all_annotated("number", "N", "Y", "index"),
-        "said_in_a_branch": _all_annotated("N", "Y", "index"),
+        **dict.fromkeys(("said_of_others", "said_of_removed", "said_in_a_branch"), _declaration_doc_strings),
         "one_name_first": _equal_names,
         "one_name_second": _equal_names,
         "graphs_of_one_name": _equal_graph_names,
@@ -303,8 +338,6 @@ CHANGES: Mapping[str, Mapping[str, ModelChange]] = {
         "domain": _domain,
         "graph_name": _graph_name,
         "node_names": _node_names,
-        "quantization_of_input": _annotated("X"),
-        "quantization_of_index": _annotated("index"),
         "training_info": _training_info,
         "training_initialization": _initialization,
         "opset_imports": _two_imports,
@@ -316,7 +349,14 @@ CHANGES: Mapping[str, Mapping[str, ModelChange]] = {
         "value_metadata": _value_metadata,
         "other_nodes": _far_doc_string,
         "value_info": _far_doc_string,
-        "quantization_of_removed": _annotated("Y"),
+    },
+    "neighbours": {f"sparse={level}": _several_sparse(level) for level in ("several", "equal", "coordinates")},
+    "combined": {
+        "annotated=shared_parameters": _shared_parameters,
+        "training=reads_operand": lambda model: _add_training(model, _operand(model)),
+        "training=reads_result": lambda model: _add_training(model, "Y"),
+        "training=has_pair": lambda model: _add_training(model, _operand(model), has_pair=True),
+        "training=several": _second_training,
     },
     "function_bodies": dict.fromkeys(("sparse_constant", "sparse_constants"), _sparse_constants("values", "places")),
 }

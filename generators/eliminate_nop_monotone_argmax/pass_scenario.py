@@ -32,8 +32,6 @@ ALONG_AXIS = {"Softmax": "softmax", "LogSoftmax": "log_softmax"}
 PASS_OPERATORS = {**ELEMENTWISE, **ALONG_AXIS}
 """Operators that the pass removes, with the name of each in ids and clauses."""
 
-DOES_NOT_APPLY = Rewrite(PassEffect.DOES_NOT_APPLY)
-"""The pass must not change the model."""
 APPLIES = Rewrite(PassEffect.APPLIES, ("Y",), ("Y",))
 """The pass must remove the producer of Y."""
 OPTIONAL = Rewrite(PassEffect.OPTIONAL, ("Y",), ("Y",))
@@ -66,7 +64,6 @@ class ScenarioGraph:
         initializers: constants by name.
         functions: model-local functions.
         value_info: declarations of intermediate values.
-        sparse: sparse initializers.
         ir_version: IR version of the model.
     """
 
@@ -78,7 +75,6 @@ class ScenarioGraph:
     initializers: Mapping[str, Array] = field(default_factory=dict)
     functions: Sequence[onnx.FunctionProto] = ()
     value_info: Sequence[onnx.ValueInfoProto] = ()
-    sparse: Sequence[onnx.SparseTensorProto] = ()
     ir_version: int = IR_VERSION
 
 
@@ -124,7 +120,6 @@ def scenario(
         graph.functions,
         graph.ir_version,
         graph.value_info,
-        graph.sparse,
     )
     return Case(
         id=id,

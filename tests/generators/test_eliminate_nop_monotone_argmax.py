@@ -16,8 +16,7 @@ from conformance.corpus.passes.eliminate_nop_monotone_argmax import eliminate
 from conformance.exact.reference.oracle import answers
 from conformance.run.judging.optimizer_run import checker_error
 from generators.declarations.family import coverage
-from generators.eliminate_nop_monotone_argmax import neighbours
-from generators.eliminate_nop_monotone_argmax.combined import annotated_declaration, combined_declaration
+from generators.eliminate_nop_monotone_argmax.covering_arrays import ARRAYS
 from generators.eliminate_nop_monotone_argmax.hazard_cases import PRECISION, all_hazards
 from generators.eliminate_nop_monotone_argmax.pass_scenario import PASS_OPERATORS
 
@@ -222,11 +221,7 @@ class TestOwnImplementation:
 
 @pytest.mark.parametrize(
     ("family", "declaration"),
-    [
-        ("combined", combined_declaration()),
-        ("annotated", annotated_declaration()),
-        *((name, declaration) for name, (declaration, _) in neighbours.FAMILIES.items()),
-    ],
+    [(name, rows.declaration) for arrays in ARRAYS.values() for name, rows in arrays.items()],
 )
 def test_family_covers_every_pair_of_levels(family, declaration):
     tags = [case.tags for case in PASS_CASES if family in case.tags]
