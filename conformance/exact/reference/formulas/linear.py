@@ -361,7 +361,10 @@ def _conv(node: Node, inputs: Sequence[T | Array | None]) -> list[T]:
 
     def convolved(pads: Pads) -> T:
         products = X.dot(W, lambda x, w: convolve(node, x, w, pads), prod(W.shape[1:]))
-        Y = _with_bias(replace(products, error=products.error + _error_of_transforms(node, X, W, pads)), B)
+        if isinstance(products, Enclosure):
+            transformed = _error_of_transforms(node, np.abs(X.value), np.abs(W.value), pads, products.dtype)
+            products = replace(products, error=products.error + transformed)
+        Y = _with_bias(products, B)
         is_special = ~np.isfinite(W.value)
         if is_special.any():  # many kernels leave out the products of the padding, which are NaN for such weights
             inside = convolve(node, np.ones(X.shape), is_special.astype(np.float64), pads)
@@ -376,24 +379,31 @@ TILE = 6
 """Largest size of a tile of outputs that Winograd's algorithm computes at once, along each axis."""
 
 
-def _error_of_transforms(node: Node, X: Enclosure, W: Enclosure, pads: Pads) -> Array:
+def _error_of_transforms(node: Node, X: Array, W: Array, pads: Pads, dtype: np.dtype[Any]) -> Array:
     """Return the error that Winograd's algorithm adds to each output of a convolution; 0 where it is not used.
 
     It multiplies transforms of tiles, so that an output also has roundings of inputs that only its neighbours meet. Of
     narrow types, the transforms are computed in float. Infinities, and numbers near the largest, stay in their windows.
+
+    Args:
+        node: the node.
+        X: the magnitudes of the input (N, C, spatial sizes).
+        W: the magnitudes of the filters (M, C / group, kernel sizes).
+        pads: the padding before and after each spatial axis.
+        dtype: the element type of the node.
     """
     kernel = W.shape[2:]
     steps = (*strides(node, len(kernel)), *dilations(node, len(kernel)))
-    if is_strict() or X.dtype.kind not in "fV" or max(kernel, default=1) < 3 or {*steps} != {1}:
+    if is_strict() or dtype.kind not in "fV" or max(kernel, default=1) < 3 or {*steps} != {1}:
         return np.zeros(())
     groups = node.attributes.get("group", 1)
-    wide = FLOAT if type_name(X.dtype) in NARROW else X.dtype
-    near = pad_or_crop(X.magnitude, [(low + TILE - 1, high + TILE - 1) for low, high in pads], 0.0)
+    wide = FLOAT if type_name(dtype) in NARROW else dtype
+    near = pad_or_crop(X, [(low + TILE - 1, high + TILE - 1) for low, high in pads], 0.0)
     near = np.where(np.isfinite(near), near, 0.0)
     for axis, size in enumerate(kernel, 2):
         near = sliding_window_view(near, size + 2 * (TILE - 1), axis).sum(axis=-1)
     grouped = near.reshape(near.shape[0], groups, W.shape[1], -1)
-    filters = np.where(np.isfinite(W.magnitude), W.magnitude, 0.0).sum(axis=tuple(range(2, len(W.shape))))
+    filters = np.where(np.isfinite(W), W, 0.0).sum(axis=tuple(range(2, len(W.shape))))
     reached = np.matmul(filters.reshape(groups, -1, W.shape[1]), grouped)
     u = float(format_of(wide).unit_roundoff)
     return np.asarray(
