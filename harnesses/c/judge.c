@@ -1,7 +1,8 @@
 /* Judges outputs by the rules of docs/how-to/judge-without-python.md. Needs C99, libc and libm alone; C++ can include it.
  *
  * judge EXPECTED ACTUAL [--bound FILE] [--accept FILE]    judges one output
- * judge --corpus CORPUS CANDIDATES [--undecided]          judges a folder of candidates
+ * judge --corpus CORPUS CANDIDATES [--undecided] [--min-cases N]
+ *                                                         judges a folder of candidates
  *
  * One output: all files are TensorProto files; ACTUAL can also be a file NAME.bin with the elements alone. The program
  * prints "pass", or "fail" with the reason.
@@ -20,7 +21,8 @@
  *   recorded   as fail, but the level of the case is silent: the specification leaves the answer open
  *
  * Exit status: 0 if no case fails and one passes or is undecided, 1 otherwise, 2 if an option or a file of the corpus
- * cannot be used. No file is trusted: sizes are limited, and no path leaves the two folders.
+ * cannot be used, the corpus has other cases than it announces, or fewer than N cases have an output. No file is trusted:
+ * sizes are limited, and no path leaves the two folders.
  *
  * For a target without files, define JUDGE_NO_MAIN, include this file, and call judge_parse and judge_count_wrong.
  */
@@ -578,14 +580,15 @@ enum { JUDGE_MAX_NAME = 255, JUDGE_MAX_PATH = 4096, JUDGE_MAX_OUTPUTS = 512, JUD
 enum { JUDGE_MAX_CHECKS = JUDGE_MAX_LINE / 6 + 1 };
 enum { JUDGE_PASS, JUDGE_FAIL, JUDGE_UNDECIDED, JUDGE_MISSING, JUDGE_RECORDED, JUDGE_VERDICTS };
 
-enum { JUDGE_MAX_DATA_SETS = 100000 };
+enum { JUDGE_MAX_DATA_SETS = 100000, JUDGE_MAX_CASES = 100000000 };
 
-static const char *const judge_columns = "case,kind,level,data_sets,checks,one_computation,";
+static const char *const judge_columns = "case,kind,level,data_sets,checks,one_computation,cases,";
 
 /* A case, as a line of index.csv describes it. */
 typedef struct {
     char name[JUDGE_MAX_NAME + 1], kind[8], level[8];
     unsigned long data_sets;
+    unsigned long cases; /* number of cases of the corpus, which each line of index.csv announces */
     size_t outputs;
     int has_rows;                            /* whether the data sets have different checks */
     char checks[JUDGE_MAX_CHECKS];           /* per output, or per data set and output: 'e'xact, 'b'ound or 'i'ndex */
@@ -645,17 +648,20 @@ static int judge_has_level(const judge_case *found) {
 /* Read a line of index.csv; return whether it is well-formed. */
 static int judge_read_case(const char *line, judge_case *found) {
     static char checks[JUDGE_MAX_LINE], numbers[JUDGE_MAX_LINE];
-    char data_sets[16];
+    char data_sets[16], cases[16];
     const char *at = line;
     memset(found, 0, sizeof *found);
     if (!judge_column(&at, found->name, sizeof found->name) || !judge_column(&at, found->kind, sizeof found->kind) ||
         !judge_column(&at, found->level, sizeof found->level) ||
         !judge_column(&at, data_sets, sizeof data_sets) ||
-        !judge_column(&at, checks, sizeof checks) || !judge_column(&at, numbers, sizeof numbers))
+        !judge_column(&at, checks, sizeof checks) || !judge_column(&at, numbers, sizeof numbers) ||
+        !judge_column(&at, cases, sizeof cases))
         return 0;
     if (!judge_is_case(found) || !judge_has_level(found)) return 0;
     at = data_sets;
     if (!judge_read_number(&at, JUDGE_MAX_DATA_SETS, &found->data_sets) || *at) return 0;
+    at = cases;
+    if (!judge_read_number(&at, JUDGE_MAX_CASES, &found->cases) || *at) return 0;
     if (!judge_read_checks(checks, found)) return 0;
     for (at = numbers; *at; at += *at == ' ') {
         unsigned long output;
@@ -678,6 +684,27 @@ static int judge_path(char *path, const char *folder, const judge_case *of, unsi
 static int judge_has(const char *corpus, const judge_case *of, unsigned long data_set, const char *part, size_t number) {
     static char path[JUDGE_MAX_PATH];
     return judge_path(path, corpus, of, data_set, part, number, "pb") && judge_exists(path);
+}
+
+/* Return whether the files of a case that the program reads are in the corpus: its model and its expected outputs. */
+static int judge_is_complete(const char *corpus, const judge_case *of) {
+    static char path[JUDGE_MAX_PATH];
+    const int size = snprintf(path, sizeof path, "%s/%s/%s/model.onnx", corpus, of->kind, of->name);
+    unsigned long data_set;
+    size_t number;
+    if (size <= 0 || size >= JUDGE_MAX_PATH || !judge_exists(path)) return 0;
+    for (data_set = 0; data_set < of->data_sets; ++data_set)
+        for (number = 0; number < of->outputs; ++number)
+            if (!judge_has(corpus, of, data_set, "output", number)) return 0;
+    return 1;
+}
+
+/* Return whether a line of manifest.json begins the files of a case, `  "KIND/NAME": {`. */
+static int judge_begins_files(const char *line) {
+    judge_case found;
+    char brace;
+    return sscanf(line, " \"%7[a-z]/%255[A-Za-z0-9_]\": %c", found.kind, found.name, &brace) == 3 && brace == '{' &&
+           judge_is_case(&found);
 }
 
 /* Read a line of manifest.json that has the level of a case, `  "KIND/NAME": "LEVEL",`, and find the data sets and the
@@ -770,7 +797,7 @@ static int judge_candidate(const char *corpus, const char *candidates, const jud
     for (data_set = 0; is_missing && data_set < of->data_sets; ++data_set)
         for (number = 0; is_missing && number < of->outputs + 1; ++number)
             is_missing = !judge_find(path, candidates, of, data_set, number);
-    if (is_missing) return JUDGE_MISSING;
+    if (is_missing) return judge_is_complete(corpus, of) ? JUDGE_MISSING : -1;
     for (data_set = 0; data_set < of->data_sets; ++data_set) {
         int is_equal = 1, worst = JUDGE_PASS;
         for (number = 0; number < of->outputs; ++number) {
@@ -828,11 +855,11 @@ static void judge_note_unknown(const char *corpus, const char *candidates) {
 #endif
 }
 
-static int judge_all(const char *corpus, const char *candidates, int lists_undecided) {
+static int judge_all(const char *corpus, const char *candidates, int lists_undecided, unsigned long min_cases) {
     static const char *const verdicts[JUDGE_VERDICTS] = {"pass", "fail", "undecided", "missing", "recorded"};
     static char path[JUDGE_MAX_PATH], line[JUDGE_MAX_LINE];
     static judge_case found;
-    unsigned long counts[JUDGE_VERDICTS] = {0, 0, 0, 0, 0};
+    unsigned long counts[JUDGE_VERDICTS] = {0, 0, 0, 0, 0}, cases = 0, announced = 0, judged;
     int i, verdict = 0, is_first = 1, is_case = 1, has_index = 1;
     int size = snprintf(path, sizeof path, "%s/index.csv", corpus);
     FILE *list = size > 0 && size < JUDGE_MAX_PATH ? judge_open(path) : NULL;
@@ -848,31 +875,55 @@ static int judge_all(const char *corpus, const char *candidates, int lists_undec
         if (!strchr(line, '\n')) verdict = -1;
         else if (!has_index) verdict = is_case = judge_read_level(corpus, line, &found);
         else if (is_first) verdict = strncmp(line, judge_columns, strlen(judge_columns)) ? -1 : 0;
-        else if (!judge_read_case(line, &found)) verdict = -1;
+        else if (!judge_read_case(line, &found) || (cases && found.cases != announced)) verdict = -1;
         if (verdict >= 0 && is_case && !(has_index && is_first)) {
+            ++cases;
+            announced = has_index ? found.cases : announced;
             verdict = judge_candidate(corpus, candidates, &found, lists_undecided);
             if (verdict >= 0) ++counts[verdict];
         }
+        if (!has_index && judge_begins_files(line)) ++announced;
         is_first = 0;
     }
     if (ferror(list) || is_first) verdict = -1;
     fclose(list);
     if (verdict < 0) return judge_refuse("%s cannot be used: the corpus is damaged or incomplete.", corpus);
+    if (!cases || cases != announced) {
+        fprintf(stderr, "%lu of %lu cases are listed. ", cases, announced);
+        return judge_refuse("%s cannot be used: the corpus is truncated.", corpus);
+    }
     if (!has_index)
         printf("note: %s has no index.csv, so undecided cases count as passed. `onnx-conformance export` writes it.\n",
                corpus);
     judge_note_unknown(corpus, candidates);
     for (i = 0; i < JUDGE_VERDICTS; ++i) printf("%s: %lu\n", verdicts[i], counts[i]);
+    judged = cases - counts[JUDGE_MISSING];
+    if (judged < min_cases) {
+        fprintf(stderr, "%lu cases have an output, fewer than --min-cases %lu. ", judged, min_cases);
+        return judge_refuse("Correct the outputs in %s, or the number.", candidates);
+    }
     return counts[JUDGE_FAIL] || !(counts[JUDGE_PASS] + counts[JUDGE_UNDECIDED]);
 }
 
+static int judge_folder(int count, char **words) {
+    unsigned long min_cases = 0;
+    int i, lists_undecided = 0;
+    for (i = 4; i < count; ++i) {
+        const char *number = i + 1 < count ? words[i + 1] : "";
+        if (!strcmp(words[i], "--undecided") && !lists_undecided) lists_undecided = 1;
+        else if (!strcmp(words[i], "--min-cases") && !min_cases &&
+                 judge_read_number(&number, JUDGE_MAX_CASES, &min_cases) && !*number)
+            ++i;
+        else return judge_refuse("The option %s is unknown, is given twice, or has a wrong value.", words[i]);
+    }
+    return judge_all(words[2], words[3], lists_undecided, min_cases);
+}
+
 int main(int count, char **words) {
-    if (count == 4 && !strcmp(words[1], "--corpus")) return judge_all(words[2], words[3], 0);
-    if (count == 5 && !strcmp(words[1], "--corpus") && !strcmp(words[4], "--undecided"))
-        return judge_all(words[2], words[3], 1);
+    if (count >= 4 && !strcmp(words[1], "--corpus")) return judge_folder(count, words);
     if (count >= 3 && count % 2 && words[1][0] != '-') return judge_one(count, words);
     return judge_refuse("usage: %s", "judge EXPECTED ACTUAL [--bound FILE] [--accept FILE]\n"
-                                     "       judge --corpus CORPUS CANDIDATES [--undecided]");
+                                     "       judge --corpus CORPUS CANDIDATES [--undecided] [--min-cases N]");
 }
 
 #endif

@@ -1,13 +1,18 @@
 // Runs and judges a corpus without Python.
 //
-// Usage: runner CORPUS
+// Usage: runner CORPUS [MIN_CASES]
 //
 // CORPUS is the folder that corpus-X.Y.Z.tar.zst unpacks to. The runner prints one line per case with
 // its verdict, name and the reason of a failure, and then the number of cases per verdict.
-// Exit status: 0 if a case passed and no case failed, 1 otherwise, 2 if the corpus does not exist.
+// Exit status: 0 if a case passed and no case failed, 1 otherwise, 2 if the corpus does not exist, has other cases than
+// its manifest lists, or has fewer than MIN_CASES.
 // For your own runner, replace argmax.hpp by your runtime.
 
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <iostream>
 #include <map>
 #include <optional>
@@ -112,11 +117,24 @@ Verdict judge_case(const fs::path &folder, bool is_invalid) {
     }
 }
 
+/// Number of cases that the manifest of a corpus lists: lines such as `  "node/test_adam": "must",`.
+unsigned long listed_cases(const fs::path &corpus) {
+    std::ifstream manifest(corpus / "manifest.json");
+    char kind[8], name[256], level[8];
+    unsigned long cases = 0;
+    for (std::string line; std::getline(manifest, line);)
+        cases += std::sscanf(line.c_str(), " \"%7[a-z]/%255[A-Za-z0-9_]\": \"%7[a-z]\"", kind, name, level) == 3;
+    return cases;
+}
+
 int main(int count, char **arguments) {
-    if (count != 2 || !fs::exists(fs::path(arguments[1]) / "manifest.json")) {
-        std::cerr << "Usage: runner CORPUS, a folder with a manifest.json\n";
+    if (count < 2 || count > 3 || !fs::exists(fs::path(arguments[1]) / "manifest.json")) {
+        std::cerr << "Usage: runner CORPUS [MIN_CASES]; CORPUS is a folder with a manifest.json\n";
         return 2;
     }
+    const unsigned long listed = listed_cases(arguments[1]);
+    const unsigned long announced = std::max(listed, count > 2 ? std::strtoul(arguments[2], nullptr, 10) : 1);
+    unsigned long found = 0;
     std::map<std::string, int> counts;
     for (const std::string kind : {"node", "pass", "invalid"}) {
         const fs::path folder = fs::path(arguments[1]) / kind;
@@ -124,6 +142,7 @@ int main(int count, char **arguments) {
         std::set<fs::path> cases;
         for (const auto &entry : fs::directory_iterator(folder)) cases.insert(entry.path());
         for (const fs::path &path : cases) {
+            ++found;
             const Verdict verdict = judge_case(path, kind == "invalid");
             ++counts[verdict.word];
             std::cout << verdict.word << ' ' << path.filename().string();
@@ -131,5 +150,9 @@ int main(int count, char **arguments) {
         }
     }
     for (const auto &[word, number] : counts) std::cout << word << ": " << number << '\n';
+    if (found != listed || found < announced) {
+        std::cerr << "The corpus is truncated: it has " << found << " of " << announced << " cases.\n";
+        return 2;
+    }
     return counts["pass"] && !counts["fail"] && !counts["error"] ? 0 : 1;
 }

@@ -93,6 +93,10 @@ class TestErrors:
     def test_empty_selection_is_rejected(self, run):
         assert_bad_input(run("-b", RIGHT, "-k", "nothing_like_it"), "usage.no-case-selected")
 
+    @pytest.mark.parametrize("options", [(), ("--shard", "1/2"), ("-k", "argmax")], ids=str)
+    def test_fewer_cases_than_announced_are_rejected(self, run, options):
+        assert_bad_input(run("-b", RIGHT, "--min-cases", "8", *options), "usage.too-few-cases", "--min-cases 8")
+
     def test_empty_selection_in_two_processes_is_rejected(self, run_apart):
         assert_bad_input(run_apart("-b", RIGHT, "-k", "nothing_like_it", "-n", "2", "-v"), "usage.no-case-selected")
 

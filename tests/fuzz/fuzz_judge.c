@@ -67,7 +67,7 @@ static long judge_files(const unsigned char *bytes, const int64_t *sizes, int is
 }
 
 static void read_line(void) {
-    static const char line[] = "test_1,node,must,2,exact bound | index exact,0 1,Adam,adam.x_new,Title";
+    static const char line[] = "test_1,node,must,2,exact bound | index exact,0 1,1,Adam,adam.x_new,Title";
     static judge_case found;
     size_t size = sizeof line;
     char *text = (char *)damaged((const unsigned char *)line, &size, 1);

@@ -63,6 +63,18 @@ def test_cpp_harness_and_runner_give_same_verdicts(process, built, tmp_path):
     assert {case: without_python[case] for case in verdicts} == verdicts
 
 
+def test_cpp_runner_refuses_a_corpus_that_is_smaller_than_announced(built, small_corpus, tmp_path):
+    def status(*words):
+        return subprocess.run([built.parent / "runner", *words], capture_output=True, check=False).returncode
+
+    cases = str(len(list(small_corpus.glob("*/*"))))
+    assert status(small_corpus, cases) == 0
+    assert status(small_corpus, f"{cases}0") == 2
+    shutil.copytree(small_corpus, tmp_path / "copy")
+    shutil.rmtree(next((tmp_path / "copy" / "node").iterdir()))
+    assert status(tmp_path / "copy") == 2
+
+
 @pytest.mark.parametrize("line", ["[]", "1", '{"cmd": "start"}', "{", '{"seq": 1}'])
 def test_cpp_harness_ends_with_status_2_after_a_line_that_is_no_command(built, line):
     done = subprocess.run([str(built)], input=f"{line}\n", capture_output=True, text=True, check=False)

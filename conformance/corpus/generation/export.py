@@ -34,8 +34,19 @@ if TYPE_CHECKING:
 
 CHECKSUMS = "SHA256SUMS"
 INDEX = "index.csv"
-INDEX_COLUMNS = ("case", "kind", "level", "data_sets", "checks", "one_computation", "operators", "clauses", "title")
-"""Columns of the index. harnesses/c/judge.c reads the first six, and requires them in this order."""
+INDEX_COLUMNS = (
+    "case",
+    "kind",
+    "level",
+    "data_sets",
+    "checks",
+    "one_computation",
+    "cases",
+    "operators",
+    "clauses",
+    "title",
+)
+"""Columns of the index. harnesses/c/judge.c reads the first seven, and requires them in this order."""
 
 _ADDED_FILES = {
     "README.md": "docs/how-to/judge-without-python.md",
@@ -107,16 +118,17 @@ def corpus_index(corpus: Corpus, cases: list[CorpusCase]) -> bytes:
 
     The column `checks` has the check of each output: once if all data sets have the same checks, else for each data
     set, separated by `|`. The column `one_computation` has the numbers of the outputs for which bounds do not suffice:
-    one computation must explain all of them (see `conformance.exact.reference.interpretations`).
+    one computation must explain all of them (see `conformance.exact.reference.interpretations`). The column `cases` has
+    the number of cases in each line, so that a runner notices when lines are lost.
     """
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(INDEX_COLUMNS)
-    writer.writerows(list(_index_row(corpus, case)) for case in cases)
+    writer.writerows(list(_index_row(corpus, case, len(cases))) for case in cases)
     return stream.getvalue().encode()
 
 
-def _index_row(corpus: Corpus, entry: CorpusCase) -> Iterator[str | int]:
+def _index_row(corpus: Corpus, entry: CorpusCase, cases: int) -> Iterator[str | int]:
     case = load_case(corpus, entry)
     document = read_case_json(corpus, entry)
     data_sets = list(case.data_sets())
@@ -127,6 +139,7 @@ def _index_row(corpus: Corpus, entry: CorpusCase) -> Iterator[str | int]:
     yield from (entry.id, entry.kind, entry.level, len(data_sets))
     yield " | ".join(map(" ".join, checks))
     yield " ".join(map(str, _outputs_of_one_computation(case, data_sets)))
+    yield cases
     texts = (" ".join(sorted(op_types)), " ".join(document.clauses), document.title)
     yield from (f"'{text}" if text.startswith(("=", "+", "-", "@")) else text for text in texts)  # no formulas
 

@@ -106,9 +106,23 @@ class RunSession:
         self.corpus = read_manifest(real_path(self.settings.data or bundled_corpus_path()))
         self._runnable: dict[SubjectKind, frozenset[str]] = {}
         self.cases = self.settings.selection.select(self.corpus)
+        self._require_min_cases()
         if self.settings.shard is not None:
             self.cases = self.settings.shard.select(self.cases)
         check_files(self.corpus, self.cases.values())
+
+    def _require_min_cases(self) -> None:
+        """Check that the subjects run at least the number of cases that the user announced, all shards together.
+
+        Raises:
+            UsageError: fewer cases are selected.
+        """
+        least = self.settings.min_cases
+        if least > 1:
+            kinds = {named.kind for named in self.settings.subjects}
+            count = len({id for kind in kinds for id in self.cases_of(kind)})
+            if count < least:
+                raise UsageError("too-few-cases", count=count, least=least, corpus=self.corpus.path)
 
     def _new_recorder(self, expectations: Mapping[str, Expectations]) -> Recorder:
         settings = self.settings

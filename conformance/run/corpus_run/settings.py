@@ -53,6 +53,7 @@ class Settings:
         accuracy: whether to report the accuracy of outputs.
         record_outputs: whether the results contain what each subject returned.
         shard: the part of the cases to run, or None for all cases.
+        min_cases: the smallest number of cases of all shards together; fewer are refused.
         repeat: how often each case is run.
         require: operators that every subject must support.
         baseline: results file of an earlier run, or None; with a baseline only regressions fail.
@@ -78,6 +79,7 @@ class Settings:
     accuracy: bool = False
     record_outputs: bool = False
     shard: Shard | None = None
+    min_cases: int = 1
     repeat: int = 1
     require: tuple[str, ...] = ()
     baseline: Path | None = None

@@ -70,7 +70,7 @@ def test_index_describes_every_case(corpus, unpacked):
     assert rows.keys() == opened.cases.keys()
     for id, row in rows.items():
         entry = opened.cases[id]
-        assert (row["kind"], row["level"]) == (entry.kind, entry.level)
+        assert (row["kind"], row["level"], row["cases"]) == (entry.kind, entry.level, str(len(rows)))
         case = load_case(opened, entry)
         checks = [" ".join(output.check for output in data_set.outputs) for data_set in case.data_sets()]
         assert int(row["data_sets"]) == len(checks)
