@@ -38,7 +38,7 @@ from conformance.own.graphs.reading import LoadedModel
 from conformance.studies.search.example import ARGMAX
 from conformance.studies.search.search_sampling import sample_examples
 from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
-from conformance.subjects.isolation.limits import Limits
+from conformance.subjects.isolation.protocol import Limits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

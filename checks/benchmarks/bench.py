@@ -34,7 +34,7 @@ from conformance.corpus.cases.case_json import COMPANION_FILE, companion_bytes
 from conformance.corpus.cases.case_loading import load_case
 from conformance.corpus.cases.corpus import MANIFEST, bundled_corpus_path, manifest_bytes, open_corpus, read_manifest
 from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
-from conformance.subjects.isolation.limits import Limits
+from conformance.subjects.isolation.protocol import Limits
 from conformance.subjects.isolation.start_subjects import started_subjects
 
 COPIES = 4

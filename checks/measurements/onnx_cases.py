@@ -20,11 +20,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from conformance.base.verdicts import Level, Unsupported
-from conformance.exact.models.arrays import type_name
+from conformance.exact.models.arrays import format_of, is_computed, type_name
 from conformance.exact.reference.enclosures import has_signed_zeros
 from conformance.exact.reference.node_enclosures import NodeScope
 from conformance.exact.reference.numbers.enclosure import Enclosure, admissible_mask
-from conformance.exact.reference.numbers.precision import format_of, is_computed
 from conformance.own.model_cases.onnx_cases import EVALUATION_ERRORS, array_of_value, enclose_outputs, node_cases
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ from conformance.exact.declarations.declaration_tables import (
     operator_name,
 )
 from conformance.exact.declarations.drawing import InvalidNodeError, draw_node
-from conformance.exact.models.types import normal_domain
+from conformance.exact.models.graphs import normal_domain
 from conformance.exact.reference.enclosures import is_supported
 from conformance.exact.reference.enclosures.machine_learning import MAP_OPERATORS
 from conformance.exact.reference.node_enclosures import NodeScope, enclose

@@ -23,7 +23,7 @@ from conformance.base.serialization.terminal import print_line
 from conformance.base.verdicts import Unsupported
 from conformance.exact.declarations.declaration_tables import declarations
 from conformance.exact.declarations.drawing import InvalidNodeError, draw_valid_node
-from conformance.exact.models.types import normal_domain
+from conformance.exact.models.graphs import normal_domain
 from conformance.exact.reference.oracle import EVALUATION_ERRORS
 from conformance.own.model_cases.drawn_cases import drawn_case
 from conformance.run.mutants.node_mutants import ADMISSIBLE, NodeRun, is_wrong, node_mutants

@@ -26,8 +26,8 @@ from conformance.base.serialization.terminal import print_line, print_notice
 from conformance.base.verdicts import Level
 from conformance.corpus.cases.case_loading import load_case
 from conformance.corpus.cases.corpus import open_corpus
+from conformance.exact.models.graphs import normal_domain
 from conformance.exact.models.input_files import initializer_arrays
-from conformance.exact.models.types import normal_domain
 from conformance.exact.reference.oracle import Answer
 from conformance.run.judging.compare import is_acceptable
 from conformance.run.mutants.node_mutants import ADMISSIBLE, NodeRun, node_mutants

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from checks.mutation import arithmetic
-from conformance.exact.models.types import MAIN_DOMAINS
+from conformance.exact.models.graphs import MAIN_DOMAINS
 from conformance.exact.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 from conformance.run.mutants.arithmetic import flushed
 from conformance.run.mutants.mutant import FormulaArithmetic, KernelPatch, MutantBackend

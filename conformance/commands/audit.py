@@ -90,7 +90,8 @@ def audit(
     reports.check()
     if output is not None:
         check_empty(output)
-    team = create_workers(workers, dask, print_notice)
+    is_shared = resume is not None or dask is not None or workers not in (None, 1)
+    team = create_workers(workers, dask, print_notice) if is_shared else None
     audited = LoadedModel.read(model, loads_all=no_isolation)
     names = required_input_names(audited.original.graph)
     recorded = [] if recorded_outputs is None else read_recorded(recorded_outputs, audited.prepared)
@@ -101,12 +102,11 @@ def audit(
     _show_inputs(data_sets, texts, show)
     subjects = [SubjectName.parse(text, SubjectKind.BACKEND) for text in backend or ()]
     known = [each.text for each in subjects] or [runs[0].subject for runs in recorded]
-    expectations = read_expectations_by_subject(expect or [], known, CORPUS)
-    is_shared = resume is not None or dask is not None or (workers or 1) > 1
+    expectations = read_expectations_by_subject(expect, known, CORPUS) if expect else {}
     audits = []
     with (
         started_subjects(subjects, audit_limits(timeout), no_isolation=no_isolation) as started,
-        _audit_workers(team if is_shared else None, resume, audited.digest) as pool,
+        _audit_workers(team, resume, audited.digest) as pool,
     ):
         save_inputs_to(save_inputs, data_sets, names)
         options = AuditOptions(all_elements, output is not None, pool, PROBES if probes is None else probes)
@@ -211,20 +211,22 @@ def _report(
     from conformance.own.audit.audit_results import audit_results, write_audit_reports
 
     json, html = (reports.paths.get(name) for name in ("json", "html"))
+    of_run = {name: path for name, path in reports.paths.items() if name in {"junit", "markdown"}}
     document = result.document
-    judged = audit_results(document, expectations)
+    judged = audit_results(document, expectations) if expectations or of_run else None
     outcome = result.outcome
-    if expectations and (judged.reasons or outcome is AuditOutcome.FAILED):
-        outcome = AuditOutcome.FAILED if judged.reasons else AuditOutcome.PASSED
+    reasons = judged.reasons if judged is not None and expectations else []
+    if expectations and (reasons or outcome is AuditOutcome.FAILED):
+        outcome = AuditOutcome.FAILED if reasons else AuditOutcome.PASSED
     write_json_atomically(json, None if json is None else document)
     if html is not None:
         write_text_atomically(html, render_page(result.model, result.audits, result.inputs, outcome))
-    of_run = {name: path for name, path in reports.paths.items() if name in {"junit", "markdown"}}
-    write_audit_reports(judged, ReportFiles(of_run))
+    if judged is not None and of_run:
+        write_audit_reports(judged, ReportFiles(of_run))
     print_written_reports(reports)
-    for reason in judged.reasons if expectations else ():
+    for reason in reasons:
         show(f"  {reason}")
-    show(result.summary_of(outcome, judged.known_failures))
+    show(result.summary_of(outcome, judged.known_failures if judged is not None else 0))
     return outcome
 
 

@@ -17,7 +17,7 @@ from conformance.base.serialization.terminal import print_line, print_progress
 from conformance.base.verdicts import Level
 from conformance.commands.command_options import FailLevel, add_options, print_written_reports
 from conformance.run.report.report_files import ReportFiles
-from conformance.subjects.isolation.limits import Limits
+from conformance.subjects.isolation.protocol import Limits
 
 if TYPE_CHECKING:
     from conformance.own.blame.blame_session import Session

@@ -32,7 +32,7 @@ from conformance.subjects.calling.subject_names import SubjectKind
 from conformance.subjects.environments.create import PackageSources, create_environment
 from conformance.subjects.environments.registry import find_environment, find_interpreter
 from conformance.subjects.environments.requirements import find_requirements, released_package
-from conformance.subjects.isolation.limits import Limits
+from conformance.subjects.isolation.protocol import Limits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence

@@ -10,7 +10,7 @@ from conformance.base.errors import ResultsError, SuiteFault, UnknownName, Usage
 from conformance.base.serialization.terminal import print_line
 from conformance.base.verdicts import Unsupported
 from conformance.commands.command_options import add_options
-from conformance.subjects.isolation.limits import Limits
+from conformance.subjects.isolation.protocol import Limits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -99,7 +99,7 @@ def _accuracy_lines(corpus: Corpus, case: CorpusCase, backend: str | None) -> It
 
 def _runner(subject: Subject, case: CaseInMemory) -> Callable[[DataSet], Sequence[object]]:
     """Return a function that runs a case's model on a backend."""
-    from conformance.exact.models.values import copy_of_value
+    from conformance.exact.models.arrays import copy_of_value
     from conformance.subjects.calling.failures import format_exception
 
     def answers(data_set: DataSet) -> Sequence[object]:

@@ -17,7 +17,7 @@ from conformance.base.files.atomic_write import (
 from conformance.base.serialization.printable_text import one_line
 from conformance.base.serialization.terminal import print_line
 from conformance.commands.command_options import add_options
-from conformance.subjects.isolation.limits import Limits
+from conformance.subjects.isolation.protocol import Limits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

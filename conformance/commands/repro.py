@@ -12,7 +12,7 @@ from conformance.base.files.temp_dir import check_empty, write_folder
 from conformance.base.serialization.terminal import print_line
 from conformance.base.verdicts import Level
 from conformance.commands.command_options import add_options
-from conformance.subjects.isolation.limits import Limits
+from conformance.subjects.isolation.protocol import Limits
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

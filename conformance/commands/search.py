@@ -25,7 +25,7 @@ from conformance.base.serialization.terminal import print_line, print_notice, pr
 from conformance.base.verdicts import Level
 from conformance.commands.command_options import FailLevel, add_options, default_of
 from conformance.run.report.report_files import ReportFiles, write_reports
-from conformance.subjects.isolation.limits import Limits
+from conformance.subjects.isolation.protocol import Limits
 
 if TYPE_CHECKING:
     from conformance.base.jobs.job import JobState

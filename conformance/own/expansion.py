@@ -19,6 +19,7 @@ from conformance.base.errors import ModelError
 from conformance.base.verdicts import Unsupported
 from conformance.exact.models.arrays import dtype_of
 from conformance.exact.models.graphs import (
+    MAIN_DOMAINS,
     all_nodes,
     called_name,
     copy_of,
@@ -30,7 +31,6 @@ from conformance.exact.models.graphs import (
     top_level_graphs,
 )
 from conformance.exact.models.renaming import FreshNames
-from conformance.exact.models.types import MAIN_DOMAINS
 from conformance.exact.reference.nodes import attribute_values
 from conformance.exact.reference.numbers.symbolic import INT64, Term, TermEmitter, TermFactory, trace
 from conformance.exact.reference.operators.training_optimizers import (

@@ -18,7 +18,7 @@ from conformance.base.verdicts import Level, Verdict
 from conformance.corpus.cases.case import Case
 from conformance.corpus.cases.case_loading import load_case
 from conformance.corpus.cases.corpus import open_corpus
-from conformance.exact.models.types import TRAINING_DOMAIN
+from conformance.exact.models.graphs import TRAINING_DOMAIN
 from conformance.exact.reference.node_validity import InvalidModelError, check_model
 from conformance.exact.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 from conformance.run.judging.backend import judge_backend

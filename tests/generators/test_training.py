@@ -14,7 +14,7 @@ from onnx import helper
 from conformance.base.verdicts import Level
 from conformance.corpus.cases.case import Case
 from conformance.corpus.cases.case_loading import load_case
-from conformance.exact.models.types import TRAINING_DOMAIN
+from conformance.exact.models.graphs import TRAINING_DOMAIN
 from conformance.exact.reference.graph import Graph
 from conformance.exact.reference.numbers.number_system import NumberSystem
 from conformance.exact.reference.oracle import answers

@@ -26,8 +26,7 @@ from conformance.corpus.passes.eliminate_nop_monotone_argmax import (
     is_only_use,
     is_standard,
 )
-from conformance.exact.models.graphs import Scope
-from conformance.exact.models.types import MAIN_DOMAINS
+from conformance.exact.models.graphs import MAIN_DOMAINS, Scope
 
 if TYPE_CHECKING:
     from collections.abc import Callable

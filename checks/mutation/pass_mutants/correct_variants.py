@@ -20,8 +20,7 @@ from conformance.corpus.passes.eliminate_nop_monotone_argmax import (
     is_standard,
 )
 from conformance.exact.models.comparison import UNORDERED_FIELDS, convert_tensors_to_raw, normal_form, opset_versions
-from conformance.exact.models.graphs import Scope, attribute_graphs, count_captures
-from conformance.exact.models.types import MAIN_DOMAINS
+from conformance.exact.models.graphs import MAIN_DOMAINS, Scope, attribute_graphs, count_captures
 from conformance.subjects.adapters.optimizers import identity
 
 if TYPE_CHECKING:

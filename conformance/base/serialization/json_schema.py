@@ -7,10 +7,10 @@ from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-import jsonschema_rs
-
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    import jsonschema_rs
 
 MAX_VIOLATION_LENGTH = 200
 """Characters of the text that `schema_violation` returns, without the path."""
@@ -51,6 +51,8 @@ def schema_violation(name: str, document: object, definition: str = "") -> str |
 
 @cache
 def _validator(name: str, definition: str) -> jsonschema_rs.Validator:
+    import jsonschema_rs  # late: the import is slow, and many commands need no schema
+
     whole = schema(name)
     if not definition:
         return jsonschema_rs.validator_for(whole)

@@ -18,8 +18,7 @@ from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
 from conformance.base.errors import CorpusError
 from conformance.base.verdicts import CheckKind, Level, check_name
-from conformance.exact.models.arrays import Array, array_of, dtype_of
-from conformance.exact.models.values import copy_of_value
+from conformance.exact.models.arrays import Array, array_of, copy_of_value, dtype_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

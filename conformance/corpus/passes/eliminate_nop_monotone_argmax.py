@@ -22,8 +22,7 @@ from typing import TYPE_CHECKING
 
 from onnx import AttributeProto
 
-from conformance.exact.models.graphs import Scope, copy_of
-from conformance.exact.models.types import MAIN_DOMAINS
+from conformance.exact.models.graphs import MAIN_DOMAINS, Scope, copy_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

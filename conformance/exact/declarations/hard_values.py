@@ -1,21 +1,31 @@
-"""Elements of drawn tensors: each is a function of a text and of its index, so a smaller tensor keeps its elements.
+"""Hard values: elements of drawn tensors, and the operands of a node that may have other, hard elements.
 
-The bits come from a counter-based hash and not from a random number library, whose streams change between versions.
+Each element is a function of a text and of its index, so a smaller tensor keeps its elements. The bits come from a
+counter-based hash and not from a random number library, whose streams change between versions.
+
+The kinds of hard elements come from the declaration of the operator. Indices take other valid values, also negative
+ones. Operands that are shapes or axes have no other elements. A probe has each kind in one of its first sets: a few
+elements or a row are hard, so that a small tensor has several kinds, and sums of the other rows stay finite.
 """
 
 from __future__ import annotations
 
 from hashlib import blake2b
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import ml_dtypes
 import numpy as np
 
+from conformance.exact.declarations.declaration_tables import OperatorDeclaration, Rule, declarations, operator_name
 from conformance.exact.models.arrays import Array, is_floating
+from conformance.exact.models.graphs import normal_domain
 from conformance.exact.models.model_building import SPLITMIX64_INCREMENT, splitmix64, unit_fractions
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Container, Mapping, Sequence
+
+    import onnx
 
 
 VALUE_KINDS = ("number", "positive", "small", "scale", "divisor")
@@ -141,3 +151,279 @@ def hard_numbers(dtype: np.dtype[Any], hard: Sequence[float], *, has_nan: bool =
     largest, normal, least = (float(each) for each in (limits.max, limits.tiny, limits.smallest_subnormal))
     general = [0.0, -0.0, np.inf, -np.inf, largest, -largest, normal, -normal, least, -least, normal / 2, 1.0, -1.0]
     return [*([np.nan] if has_nan else []), *general, 1 + float(limits.eps), *hard]
+
+
+SPARSENESS = 64
+"""One element in so many is hard in a probe that keeps the other elements, so that most sums keep their numbers."""
+
+PROBE_MODES = ("hard without NaN", "halves", "hard", "only hard", "wide", "large")
+"""The modes of the elements of the first probes; further probes repeat them with other elements."""
+
+OWN_PERIODS = {"hard": 8, "only hard": 2, "wide": 4}
+"""One element in so many is a number that is hard for the operator, by mode."""
+
+LARGEST_MODERATE = 128.0
+"""Largest number of a row of moderate numbers: near it, exponentials in float overflow."""
+
+
+def probe_values(operator: str, name: str, array: Array, kind: str, number: int, hard: Sequence[float]) -> Array:
+    """Return the elements of an operand in a probe.
+
+    Args:
+        operator: the operator.
+        name: the name of the operand.
+        array: the elements that the model has.
+        kind: the kind of its elements.
+        number: the number of the probe.
+        hard: numbers that are hard for the operator.
+    """
+    text = f"{operator}/{name}/{number}"
+    mode = PROBE_MODES[number % len(PROBE_MODES)]
+    shape = array.shape
+    if array.dtype.kind in "iu" and kind != "small":
+        integers = _probe_integers(text, f"{operator}/{number}", array, number)
+        refused = (0, -1) if array.dtype.kind == "i" else (0,)
+        return np.where(np.isin(integers, refused) & (kind == "divisor"), 3, integers).astype(array.dtype)
+    if array.dtype.kind in "biu" or kind == "scale":
+        return elements(text, array.dtype, shape, kind, 0, hard)
+    if kind == "small":
+        drawn = elements(text, array.dtype, shape, kind, number % 3, hard)
+        return _with_own(text, drawn, hard, 2, number) if operator == "QuantizeLinear" else drawn
+    if mode == "halves":
+        rows = _finite_rows(text, shape).astype(array.dtype)
+        return np.abs(rows) if kind == "positive" else rows
+    drawn = elements(text, array.dtype, shape, kind, MODES.index(mode), hard)
+    if mode == "only hard":
+        same = elements(f"{operator}/{number}", array.dtype, shape, kind, MODES.index(mode), hard)
+        drawn = np.where(_is_shared(f"{operator}/{number}", shape), same, drawn)
+    if mode in OWN_PERIODS:
+        drawn = _with_own(text, drawn, hard, OWN_PERIODS[mode], number)
+        return np.abs(drawn) if kind == "positive" else drawn
+    if mode != "hard without NaN":
+        return drawn
+    only = elements(text, array.dtype, shape, kind, MODES.index("only hard"), hard)
+    bits = element_bits(f"{text}/sparse", shape)
+    chosen = (bits % np.uint64(SPARSENESS) == 0) | (bits == bits.min(initial=bits.max(initial=0)))
+    return np.where(chosen & ~np.isnan(only.astype(np.float64)), only, array)
+
+
+def exact_sum_values(text: str, array: Array, terms: int, *, is_sparse: bool) -> Array:
+    """Return elements whose sums are exact in every order of addition, so that a lost term shows.
+
+    Sparse elements are powers of two, and a sum has about one of them. The sum of the others, which are small positive
+    integers, has no more digits than the type.
+
+    Args:
+        text: the text on which the elements depend.
+        array: the elements that the model has.
+        terms: the number of terms of a sum.
+        is_sparse: whether a sum has about one term that is not 0.
+    """
+    bits = element_bits(f"{text}/exact", array.shape)
+    period = np.uint64(terms if is_sparse else max(1, 4 * terms >> _DIGITS.get(array.dtype.name, 24)))
+    powers = (
+        np.where(bits & np.uint64(1 << 40), 2.0, 0.5) if is_sparse else 1.0 + (bits >> np.uint64(40)) % np.uint64(3)
+    )
+    chosen = (bits % period == 0) | (bits == bits.min(initial=bits.max(initial=0)))
+    return np.where(chosen, powers, 0.0).astype(array.dtype)
+
+
+_DIGITS = {"float16": 11, "bfloat16": 8, "float64": 53}
+"""The binary digits of the types of floating-point numbers other than float."""
+
+
+def probe_indices(text: str, array: Array, sizes: Array, *, has_negative: bool, keeps_order: bool) -> Array:
+    """Return other valid indices.
+
+    Args:
+        text: the text on which the indices depend.
+        array: the indices that the model has.
+        sizes: the size of the axis, or of the axis of each column.
+        has_negative: whether an index may count from the end.
+        keeps_order: whether indices that differ must stay different.
+    """
+    if not array.size or (sizes == 0).any():
+        return array
+    bits = element_bits(text, array.shape)
+    moves = element_bits(text, (1,)) if keeps_order else bits >> np.uint64(8)
+    places = (array.astype(np.int64) + (moves % np.uint64(2**16)).astype(np.int64)) % sizes
+    is_negative = (bits & np.uint64(1)).astype(bool) & has_negative
+    return np.asarray(places - is_negative * sizes).astype(array.dtype)
+
+
+def _is_shared(text: str, shape: Sequence[int]) -> Array:
+    """Return which elements are equal, or nearly, in all operands of a shape."""
+    return np.asarray(element_bits(f"{text}/shared", shape) & np.uint64(1)).astype(bool)
+
+
+def _with_own(text: str, drawn: Array, hard: Sequence[float], period: int, number: int) -> Array:
+    """Replace elements by the numbers that are hard for an operator and by -0, in turn over the probes."""
+    own = np.array([each for start in range(0, max(1, len(hard)), 4) for each in (*hard[start : start + 4], -0.0)])
+    chosen = (element_bits(f"{text}/own", drawn.shape) % np.uint64(period) == 0) & bool(hard)
+    turns = np.cumsum(chosen).reshape(drawn.shape) + number * (drawn.size // period + 1)
+    with np.errstate(all="ignore"):
+        return np.where(chosen, own[turns % len(own)].astype(drawn.dtype), drawn)
+
+
+def _signs(shape: Sequence[int]) -> Array:
+    """Return the sign of each row: 0 for any signs, -1 if all elements are negative, and 1 if all are positive.
+
+    A row is a batch element's channel, or a row of a matrix.
+    """
+    if len(shape) < 2:
+        return np.zeros(shape, np.int64)
+    leading = shape[: 2 if len(shape) > 2 else 1]
+    rows = np.arange(prod(leading)).reshape(*leading, *[1] * (len(shape) - len(leading)))
+    return np.broadcast_to((rows + 2) % 3 - 1, shape)
+
+
+def _finite_rows(text: str, shape: Sequence[int]) -> Array:
+    """Return halves, moderate numbers, and the largest or smallest one in several elements; rows have one sign."""
+    bits = element_bits(text, shape)
+    other = element_bits(f"{text}/class", shape)
+    halves = ((bits % np.uint64(13)).astype(np.float64) - 6) / 2
+    moderate = 3 * (LARGEST_MODERATE / 3) ** unit_fractions(bits) * np.where(bits & np.uint64(1), 1, -1)
+    signs = _signs(shape)
+    kind = other % np.uint64(8)
+    numbers = np.where(kind < 3, halves, np.where(kind < 5, moderate, LARGEST_MODERATE))
+    sizes = np.where(signs == 0, numbers, np.maximum(np.abs(numbers), 0.5))
+    extreme = np.where(other & np.uint64(8), LARGEST_MODERATE, -LARGEST_MODERATE)
+    largest = np.where(signs == 0, extreme, np.where(signs < 0, -0.25, LARGEST_MODERATE))
+    return np.asarray(np.where(kind < 5, np.where(signs < 0, -sizes, sizes), largest))
+
+
+def _probe_integers(text: str, shared: str, array: Array, number: int) -> Array:
+    """Return small integers, integers with half of the bits, and those next to a limit or to a power of two."""
+    dtype = array.dtype
+    limits = np.iinfo(array.dtype)
+    near = elements(text, dtype, array.shape, "number", INTEGER_MODES.index("up to 100"), ())
+    powers = [2**power + step for power in (24, 31, 53, 63) for step in (-1, 1)]
+    ends = [limits.max, limits.min, limits.max - 1, limits.min + 1, limits.max // 2, 0, *powers]
+    large = np.array([end for end in ends if limits.min <= end <= limits.max], dtype)
+    kind, bits, same = (element_bits(each, array.shape) for each in (f"{text}/kind", f"{text}/bits", f"{shared}/same"))
+    half = (bits % np.uint64(2 ** (8 if dtype.itemsize == 1 else dtype.itemsize * 4 - 1))).astype(dtype)
+    drawn = np.where(kind % np.uint64(4) < 2, near, half)
+    drawn = np.where(kind % np.uint64(4) == 0, choose_by_bits(large, bits), drawn)
+    step = (bits >> np.uint64(32)) & np.uint64(1)
+    alike = choose_by_bits(large, same) ^ step.astype(dtype)
+    is_alike = _is_shared(shared, array.shape) & (number % 5 == 3)
+    drawn = np.where(is_alike, alike, drawn)
+    signs = _signs(array.shape) if number % 5 == 1 and dtype.kind == "i" else np.zeros((), np.int64)
+    sizes = np.where(drawn == limits.min, limits.max, np.abs(drawn.astype(dtype)))
+    return np.asarray(np.where(signs == 0, drawn, np.where(signs < 0, -sizes, sizes))).astype(dtype)
+
+
+QUANTIZED_STEPS = (0.5, 1.5, 2.5, 127.5, -128.5, 255.5, 300.0, -300.0, 40000.0, 70000.0, -70000.0)
+"""Numbers of quantization steps at which a result is a tie or out of the range of its type."""
+
+DRAWN_OPERANDS = ("indices", "rois", "boxes")
+"""Operands of which each option of the declaration is valid in each model."""
+
+
+def fitting_declarations(node: onnx.NodeProto, opset: int) -> list[OperatorDeclaration]:
+    """Return the declarations of a node's operator that fit the version of the main domain that a model imports.
+
+    Those of an operator of another domain fit each version.
+    """
+    domain = normal_domain(node.domain)
+    every = [each for each in declarations().get(operator_name(node.op_type, domain), ()) if each.domain == domain]
+    fitting = [each for each in every if domain or min(each.opsets_of(node.op_type)) <= opset]
+    return [each for each in fitting if len(each.inputs) >= len(node.input)] or fitting
+
+
+def free_operands(
+    node: onnx.NodeProto, opset: int, values: Mapping[str, Array], constants: Container[str]
+) -> dict[str, str | Rule]:
+    """Return the kind of elements, or the rule of indices, of each operand that may have other elements, by name.
+
+    Args:
+        node: the node.
+        opset: the version of the main domain.
+        values: the values of the operands by name.
+        constants: the names of operands that keep their elements.
+    """
+    found: dict[str, str | Rule] = {}
+    declarations = list(fitting_declarations(node, opset))
+    for place, name in enumerate(node.input):
+        if not name or name in found or name in constants:
+            continue
+        fitting = [each for each in declarations if _has_elements(each, place, values[name])]
+        newest = max(fitting, key=lambda each: min(each.opsets_of(node.op_type)), default=None)
+        kinds = [kind for each in fitting for kind in each.value_kinds(_operand_name(each, place))]
+        texts = [kind for kind in kinds if isinstance(kind, str)]
+        if texts and (place == 0 or len(texts) == len(kinds)) and _has_modes(values[name], place):
+            found[name] = "divisor" if "divisor" in texts else texts[0]
+        own = _operand_name(newest, place) if newest is not None else ""
+        for kind in newest.value_kinds(own) if newest is not None else ():
+            if isinstance(kind, Rule) and (is_index(kind) or own in DRAWN_OPERANDS):
+                found[name] = kind
+    return found
+
+
+def operand_rule(node: onnx.NodeProto, opset: int, place: int) -> str | Rule:
+    """Return the kind of the elements of an operand, or the rule that they must follow if a declaration has one."""
+    kinds = [
+        kind for each in fitting_declarations(node, opset) for kind in each.value_kinds(_operand_name(each, place))
+    ]
+    return next((kind for kind in kinds if isinstance(kind, Rule)), next(iter(kinds), "number"))
+
+
+def _has_elements(declaration: OperatorDeclaration, place: int, array: Array) -> bool:
+    """Return whether a declaration draws elements of an operand; it may lack an operand of floating-point numbers."""
+    operands = declaration.operands()
+    if place >= len(operands) and operands[-1].mark != "*":
+        return is_floating(array.dtype)
+    operand = operands[min(place, len(operands) - 1)]
+    return operand.mark != "-" and operand.shape != "0"
+
+
+def _operand_name(declaration: OperatorDeclaration, place: int) -> str:
+    return declaration.operands()[min(place, len(declaration.inputs) - 1)].name
+
+
+def is_index(rule: Rule) -> bool:
+    """Return whether a rule gives indices of an axis of the first operand, or of several axes."""
+    return bool(rule.columns) or rule.high == "S[axis]-1"
+
+
+def _has_modes(array: Array, place: int) -> bool:
+    """Return whether elements of an operand are drawn: numbers of 8 bits and more, but not zero points of 8 bits."""
+    if is_floating(array.dtype) and array.dtype.itemsize == 1:
+        return place == 0
+    return array.dtype.kind in "biu" or is_floating(array.dtype)
+
+
+def hard_numbers_of(node: onnx.NodeProto, opset: int, values: Mapping[str, Array]) -> list[float]:
+    """Return numbers that are hard for a node; for QuantizeLinear they depend on the scale."""
+    if node.op_type == "QuantizeLinear":
+        return [step * float(values[node.input[1]].flat[0]) for step in QUANTIZED_STEPS]
+    return [value for declaration in fitting_declarations(node, opset) for value in declaration.hard]
+
+
+def hard_elements(
+    node: onnx.NodeProto, values: Mapping[str, Array], name: str, kind: str | Rule, probe: int, hard: Sequence[float]
+) -> Array:
+    """Return hard elements of an operand of a node.
+
+    Args:
+        node: the node.
+        values: the values of the operands by name.
+        name: the name of the operand.
+        kind: the kind of its elements, or the rule of its indices; see `free_operands`.
+        probe: the number of the probe.
+        hard: numbers that are hard for the node.
+    """
+    array = values[name]
+    place = list(node.input).index(name)
+    if isinstance(kind, str):
+        return probe_values(node.op_type, f"X{place}", array, kind, probe, hard)
+    text = f"{node.op_type}/X{place}/{probe}"
+    data = values[node.input[0]]
+    if not is_index(kind):
+        return choose_by_bits(kind.options, element_bits(text, array.shape)).astype(array.dtype)
+    attributes = {each.name: each.i for each in node.attribute}
+    first = attributes.get("batch_dims", 0)
+    sizes = data.shape[first : first + array.shape[-1]] if kind.columns else data.shape[attributes.get("axis", 0)]
+    keeps_order = node.op_type.startswith("Scatter")
+    has_negative = bool(kind.columns) or kind.low.startswith("0-")
+    return probe_indices(text, array, np.array(sizes), has_negative=has_negative, keeps_order=keeps_order)

@@ -24,14 +24,13 @@ from conformance.exact.judgement.node_comparison import (
     bound_source,
     enclose_part,
     is_admissible_sequence,
+    number_text,
     output_shape_by_inference,
 )
-from conformance.exact.judgement.operand_texts import number_text
 from conformance.exact.judgement.operator_call import OperatorCall, call_of_model, call_of_operator
 from conformance.exact.models.arrays import is_floating, type_name
-from conformance.exact.models.graphs import count_local_uses, is_operator, names_taken_by, operator_text
+from conformance.exact.models.graphs import count_local_uses, is_operator, names_taken_by, normal_domain, operator_text
 from conformance.exact.models.spec_text import specification_text
-from conformance.exact.models.types import normal_domain
 from conformance.exact.reference.node_enclosures import NodeScope, enclose
 from conformance.exact.reference.numbers.enclosure import Enclosure
 from conformance.exact.reference.oracle import EVALUATION_ERRORS

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from conformance.exact.models.arrays import format_of, is_computed
 from conformance.exact.reference.numbers.enclosure import Enclosure, Tensor
-from conformance.exact.reference.numbers.precision import format_of, is_computed
 
 if TYPE_CHECKING:
     from conformance.exact.models.arrays import Array

@@ -15,8 +15,7 @@ import onnx
 from conformance.base.errors import UsageError
 from conformance.exact.declarations.declaration_tables import declarations_of, has_schemas
 from conformance.exact.declarations.drawing import InvalidNodeError, draw_node, draw_valid_node
-from conformance.exact.declarations.hard_values import text_bits
-from conformance.exact.declarations.node_operands import free_operands, hard_elements, hard_numbers_of
+from conformance.exact.declarations.hard_values import free_operands, hard_elements, hard_numbers_of, text_bits
 from conformance.exact.judgement.operator_call import call_of_operator
 from conformance.exact.models.arrays import is_floating, type_name
 from conformance.exact.models.graphs import main_opset
@@ -34,7 +33,7 @@ MAX_DRAWS = 400
 """Number of nodes that are drawn for one example until one has the types and the condition that are asked for."""
 
 PROBE_PERIOD = 30
-"""The kinds of elements of probes repeat after so many numbers; see `conformance.exact.declarations.probe_values`."""
+"""The kinds of elements of probes repeat after so many numbers; see `conformance.exact.declarations.hard_values`."""
 
 
 @dataclass(frozen=True)

@@ -18,10 +18,9 @@ from conformance.exact.declarations.declaration_tables import has_schemas
 from conformance.exact.judgement.given_arrays import given_array
 from conformance.exact.models.arrays import tensor_of, type_name, type_number
 from conformance.exact.models.external_data import initializer_arrays_in
-from conformance.exact.models.graphs import operator_text, recursion_problem
+from conformance.exact.models.graphs import normal_domain, operator_text, recursion_problem
 from conformance.exact.models.input_files import DeclaredInput, constant_node_values, required_input_names
 from conformance.exact.models.model_validity import read_model
-from conformance.exact.models.types import normal_domain
 
 if TYPE_CHECKING:
     import os

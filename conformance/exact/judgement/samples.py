@@ -17,8 +17,7 @@ import numpy as np
 
 from conformance.base.verdicts import Unsupported
 from conformance.exact.models.arrays import type_name
-from conformance.exact.models.graphs import copy_of
-from conformance.exact.models.types import MAIN_DOMAINS, softmax_default_axis
+from conformance.exact.models.graphs import MAIN_DOMAINS, copy_of, softmax_default_axis
 from conformance.exact.reference.formulas.elementwise import ELEMENTWISE_ENCLOSURES
 from conformance.exact.reference.formulas.linear import reduced_axes
 from conformance.exact.reference.numbers.enclosure import Enclosure

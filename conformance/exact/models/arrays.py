@@ -1,12 +1,15 @@
-"""Elements of ONNX tensors as NumPy arrays.
+"""Elements of ONNX tensors as NumPy arrays, and values of other ONNX types as objects of Python.
 
 The first part describes the binary floating-point formats and rounds numbers into them correctly. It uses only
 integers, `Decimal` and `math.ldexp`, so the result does not depend on the machine or on a library version. The second
-part converts between ONNX tensors, ONNX element types and NumPy arrays.
+part converts between ONNX tensors, ONNX element types and NumPy arrays. The last part has values of all ONNX types: a
+tensor is an array, a sequence is a list of values, a map is a dict from texts or integers to texts or numbers, and an
+empty optional is None. An optional that is not empty is its value. A tensor of texts is an array of Python's `str`.
 """
 
 from __future__ import annotations
 
+import hashlib
 import math
 from dataclasses import dataclass
 from decimal import Decimal
@@ -18,6 +21,8 @@ import ml_dtypes
 import numpy as np
 import onnx
 from onnx import numpy_helper
+
+from conformance.base.verdicts import Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -153,6 +158,25 @@ def is_text(dtype: np.dtype[Any]) -> bool:
     return dtype.kind in "OUS"
 
 
+def is_computed(dtype: np.dtype[Any]) -> bool:
+    """Return whether the number systems compute with a type; elements of other types are only copied."""
+    try:
+        return type_name(dtype) in FLOAT_FORMATS
+    except (KeyError, ValueError):
+        return False
+
+
+def format_of(dtype: np.dtype[Any]) -> FloatFormat:
+    """Return the format of a floating-point type.
+
+    Raises:
+        Unsupported: the number systems do not compute with the type.
+    """
+    if not is_computed(dtype):
+        raise Unsupported(f"the reference does not compute with the type {dtype}")
+    return FLOAT_FORMATS[type_name(dtype)]
+
+
 def text_array(array: Array) -> Array:
     """Return an array of texts as the suite has it: of `str`, made from NumPy's type U or from S in UTF-8.
 
@@ -246,3 +270,68 @@ def tensor_of(array: Array, name: str = "") -> onnx.TensorProto:
 def object_array(elements: Iterable[Any], shape: Sequence[int]) -> Array:
     """Return an array of dtype `object` with these elements in row-major order."""
     return np.fromiter(elements, dtype=object, count=prod(shape)).reshape(tuple(shape))
+
+
+Value: TypeAlias = Any
+"""An array, a list of values, a dict or None."""
+
+_BYTES_OF_NUMBER = 8
+
+
+def copy_of_value(value: Value) -> Value:
+    """Return a copy that shares no array, list or map with the value."""
+    if isinstance(value, list | tuple):
+        return [copy_of_value(each) for each in value]
+    return value.copy() if isinstance(value, np.ndarray | dict) else value
+
+
+def value_byte_count(value: Value) -> int:
+    """Return the size of a value in bytes; a text takes its characters, and a number of a map takes 8."""
+    if isinstance(value, np.ndarray):
+        return element_byte_count(value)
+    if isinstance(value, list | tuple):
+        return sum(map(value_byte_count, value))
+    if isinstance(value, dict):
+        parts = [each for pair in value.items() for each in pair]
+        return sum(_BYTES_OF_NUMBER + (len(each) if isinstance(each, str) else 0) for each in parts)
+    return 0
+
+
+def value_bytes(value: Value) -> bytes:
+    """Return bytes that two values share if and only if they have the same types, shapes and elements."""
+    if isinstance(value, np.ndarray):
+        content = [f"{value.dtype} {value.shape} ".encode(), element_bytes(value)]
+    elif isinstance(value, list | tuple):
+        content = list(map(value_bytes, value))
+    elif isinstance(value, dict):
+        items = sorted(value.items(), key=repr)
+        content = [repr(items).encode(errors="surrogatepass")]
+    else:
+        content = [repr(value).encode(errors="surrogatepass")]
+    return b"".join(len(part).to_bytes(8, "little") + part for part in content)
+
+
+def hash_values(values: Iterable[Value]) -> str:
+    """Return the SHA-256 of the types, shapes and elements of values."""
+    return hashlib.sha256(value_bytes(list(values))).hexdigest()
+
+
+def have_same_bits(first: Value, second: Value) -> bool:
+    """Return whether two values have the same types, shapes and bits, except for the bits of NaN.
+
+    The order of a map does not matter. A value of another kind is compared by its type, and by the digest that a
+    harness sent for it.
+    """
+    if isinstance(first, np.ndarray) and isinstance(second, np.ndarray):
+        return has_same_bits(first, second)
+    if isinstance(first, list | tuple) and isinstance(second, list | tuple):
+        return len(first) == len(second) and all(map(have_same_bits, first, second))
+    if isinstance(first, dict) and isinstance(second, dict):
+        return first.keys() == second.keys() and all(_is_same_entry(first[key], second[key]) for key in first)
+    digests = [getattr(each, "digest", "") for each in (first, second)]
+    return type(first).__name__ == type(second).__name__ and digests[0] == digests[1]
+
+
+def _is_same_entry(first: Any, second: Any) -> bool:
+    """Return whether two entries of maps are the same text or number, or both NaN."""
+    return bool(first == second or (first != first and second != second))  # noqa: PLR0124

@@ -18,8 +18,7 @@ import onnx
 from onnx import AttributeProto, TensorProto, defs, numpy_helper
 
 from conformance.exact.models.arrays import array_of, tensor_of
-from conformance.exact.models.graphs import M, copy_of, names_taken_by, topological_order
-from conformance.exact.models.types import MAIN_DOMAINS
+from conformance.exact.models.graphs import MAIN_DOMAINS, M, copy_of, names_taken_by, topological_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, MutableSequence

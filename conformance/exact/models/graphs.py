@@ -1,8 +1,9 @@
 """Structure of ONNX graphs: producers and uses of values, subgraphs, scopes, and calls of model-local functions.
 
-The first part counts uses of values, also by subgraphs that capture a value of an enclosing graph. `UseDefIndex` keeps
-producers and use counts while nodes are removed. `Scope` is a graph together with its position in the model. The last
-part follows calls of model-local functions.
+The first part has facts about operators that several packages need, such as domains and default attributes. The next
+part counts uses of values, also by subgraphs that capture a value of an enclosing graph. `UseDefIndex` keeps producers
+and use counts while nodes are removed. `Scope` is a graph together with its position in the model. The last part
+follows calls of model-local functions.
 """
 
 from __future__ import annotations
@@ -21,8 +22,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from google.protobuf.message import Message  # type: ignore[import-untyped]
 from onnx import AttributeProto, TensorProto, defs, shape_inference
 
-from conformance.exact.models.types import MAIN_DOMAINS, normal_domain
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, MutableSequence, Sequence
 
@@ -30,6 +29,27 @@ if TYPE_CHECKING:
 
 
 M = TypeVar("M", bound=Message)
+
+
+MAIN_DOMAINS = {"", "ai.onnx"}
+"""The two names of the standard operator domain."""
+
+
+def normal_domain(domain: str) -> str:
+    """Return a domain, and the empty name for the standard operator domain."""
+    return "" if domain in MAIN_DOMAINS else domain
+
+
+TRAINING_DOMAIN = "ai.onnx.preview.training"
+"""Domain of the operators Adam, Momentum and Adagrad."""
+
+ARGMAX_DEFAULTS: Mapping[str, Any] = {"axis": 0, "keepdims": 1, "select_last_index": 0}
+"""Default attribute values of ArgMax."""
+
+
+def softmax_default_axis(opset: int) -> int:
+    """Return the default axis of Softmax and LogSoftmax: -1 since opset 13, otherwise 1."""
+    return -1 if opset >= 13 else 1
 
 
 def copy_of(message: M) -> M:

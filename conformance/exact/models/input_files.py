@@ -16,7 +16,7 @@ from conformance.exact.models.graphs import constant_names, is_operator
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from conformance.exact.models.values import Value
+    from conformance.exact.models.arrays import Value
 
 
 MAX_DENSE_ELEMENTS = 1 << 24

@@ -16,6 +16,7 @@ from conformance.base.files.atomic_write import read_input
 from conformance.base.serialization.printable_text import first_line
 from conformance.exact.models.arrays import array_of, check_shape
 from conformance.exact.models.graphs import (
+    MAIN_DOMAINS,
     all_graphs,
     all_nodes,
     all_tensors,
@@ -23,10 +24,10 @@ from conformance.exact.models.graphs import (
     copy_of,
     function_name,
     inference_problem,
+    normal_domain,
     subgraphs_of,
     top_level_graphs,
 )
-from conformance.exact.models.types import MAIN_DOMAINS, normal_domain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from onnx import defs, helper
 
-from conformance.exact.models.types import MAIN_DOMAINS
+from conformance.exact.models.graphs import MAIN_DOMAINS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

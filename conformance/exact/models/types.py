@@ -1,17 +1,14 @@
-"""Types and shapes of ONNX values: readable text such as `float[N,3]` or `seq(int64[])`, and comparison.
-
-The module also holds facts about operators that several packages need, such as default attribute values.
-"""
+"""Types and shapes of ONNX values: readable text such as `float[N,3]` or `seq(int64[])`, and comparison."""
 
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from onnx import TensorProto
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     import onnx
 
@@ -109,24 +106,3 @@ def _are_types_compatible(
         return not old.HasField("shape")
     pairs = zip(new.shape.dim, old.shape.dim, strict=True)
     return all(dimension_text(a) == dimension_text(b) or is_allowed(a, b) for a, b in pairs)
-
-
-MAIN_DOMAINS = {"", "ai.onnx"}
-"""The two names of the standard operator domain."""
-
-
-def normal_domain(domain: str) -> str:
-    """Return a domain, and the empty name for the standard operator domain."""
-    return "" if domain in MAIN_DOMAINS else domain
-
-
-TRAINING_DOMAIN = "ai.onnx.preview.training"
-"""Domain of the operators Adam, Momentum and Adagrad."""
-
-ARGMAX_DEFAULTS: Mapping[str, Any] = {"axis": 0, "keepdims": 1, "select_last_index": 0}
-"""Default attribute values of ArgMax."""
-
-
-def softmax_default_axis(opset: int) -> int:
-    """Return the default axis of Softmax and LogSoftmax: -1 since opset 13, otherwise 1."""
-    return -1 if opset >= 13 else 1

@@ -13,6 +13,7 @@ import numpy as np
 
 from conformance.base.verdicts import Unsupported
 from conformance.exact.models.graphs import (
+    MAIN_DOMAINS,
     FunctionName,
     call_expansion_problem,
     called_name,
@@ -20,7 +21,6 @@ from conformance.exact.models.graphs import (
     function_name,
 )
 from conformance.exact.models.input_files import initializer_arrays, required_input_names
-from conformance.exact.models.types import MAIN_DOMAINS
 from conformance.exact.reference.nodes import (
     Evaluation,
     Node,

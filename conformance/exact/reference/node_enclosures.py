@@ -16,13 +16,19 @@ import onnx
 from conformance.base.errors import ConformanceError
 from conformance.base.verdicts import Level, Unsupported
 from conformance.exact.models.arrays import is_floating, object_array, type_name
-from conformance.exact.models.graphs import called_name, copy_of, function_name, subgraphs_of
+from conformance.exact.models.graphs import (
+    MAIN_DOMAINS,
+    called_name,
+    copy_of,
+    function_name,
+    normal_domain,
+    subgraphs_of,
+)
 from conformance.exact.models.input_files import initializer_arrays
-from conformance.exact.models.types import MAIN_DOMAINS, normal_domain
 from conformance.exact.reference.enclosures import enclose_node, is_supported
 from conformance.exact.reference.enclosures.machine_learning import MAP_OPERATORS
 from conformance.exact.reference.enclosures.open_elements import leave_large_states_open
-from conformance.exact.reference.enclosures.sequences import EnclosureTensors, as_tensor
+from conformance.exact.reference.enclosures.sequences import EnclosureTensors
 from conformance.exact.reference.nodes import (
     Node,
     attribute_values,
@@ -30,10 +36,10 @@ from conformance.exact.reference.nodes import (
     check_operands,
     resolve_references,
 )
-from conformance.exact.reference.numbers.enclosure import Enclosure, known_elements
+from conformance.exact.reference.numbers.enclosure import Enclosure, as_tensor, known_elements
 from conformance.exact.reference.operators.control_flow import CONTROL_FLOW
 from conformance.exact.reference.operators.sequences import SEQUENCE_OPERATORS
-from conformance.exact.reference.operators.training_optimizers import find_training_optimizer
+from conformance.exact.reference.operators.training_optimizers import TRAINING_DOMAINS, TRAINING_OPTIMIZERS
 from conformance.exact.reference.oracle import EVALUATION_ERRORS, Answer, answers, evaluate
 from conformance.exact.reference.tolerances import FUNCTION_OPERATORS
 
@@ -41,8 +47,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from conformance.exact.models.arrays import Array
-    from conformance.exact.reference.enclosures.sequences import TensorOrSequence
-    from conformance.exact.reference.numbers.enclosure import Tensor
+    from conformance.exact.reference.numbers.enclosure import Tensor, TensorOrSequence
 
 MAX_OPTIMIZER_ELEMENTS = 2000
 """Maximum number of elements of an operand of a training optimizer that is judged, because the exact oracle is slow."""
@@ -149,7 +154,7 @@ def enclose_steps(
 
 
 def _enclose_tensors(scope: NodeScope, proto: onnx.NodeProto, inputs: Sequence[Tensor]) -> list[Tensor]:
-    if find_training_optimizer(proto.domain, proto.op_type) is not None:
+    if proto.domain in TRAINING_DOMAINS and proto.op_type in TRAINING_OPTIMIZERS:
         return _enclose_optimizer(scope, proto, inputs)
     node = scope.node(proto)
     if not is_supported(node) and (function := _schema_function(node, proto, inputs)) is not None:

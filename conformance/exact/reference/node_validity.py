@@ -14,8 +14,14 @@ import onnx
 from onnx import AttributeProto, TensorProto
 
 from conformance.base.verdicts import Unsupported
-from conformance.exact.models.graphs import called_name, constant_names, function_name, is_operator
-from conformance.exact.models.types import ARGMAX_DEFAULTS, normal_domain
+from conformance.exact.models.graphs import (
+    ARGMAX_DEFAULTS,
+    called_name,
+    constant_names,
+    function_name,
+    is_operator,
+    normal_domain,
+)
 from conformance.exact.reference.nodes import attribute_values
 from conformance.exact.reference.operators.training_optimizers import (
     TRAINING_DOMAINS,

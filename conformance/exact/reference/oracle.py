@@ -21,13 +21,12 @@ from msgspec.structs import replace
 
 from conformance.base.verdicts import CheckKind, Level, Unsupported, check_name
 from conformance.exact.models import arrays
-from conformance.exact.models.arrays import Array, type_name
+from conformance.exact.models.arrays import Array, format_of, is_computed, type_name
 from conformance.exact.reference.graph import Graph
 from conformance.exact.reference.numbers import decimals
 from conformance.exact.reference.numbers.bounded import BoundedNumber
 from conformance.exact.reference.numbers.ieee_system import IeeeSystem
 from conformance.exact.reference.numbers.interval_system import IntervalSystem, exact_value
-from conformance.exact.reference.numbers.precision import format_of, is_computed
 from conformance.exact.reference.operators.sequences import SequenceValue
 
 if TYPE_CHECKING:
@@ -252,11 +251,8 @@ def _first_indeterminate(elements: Array, determinate: Sequence[bool]) -> str | 
     if all(determinate):
         return None
     first = determinate.index(False)
-    return _describe_element(elements.flat[first], np.unravel_index(first, elements.shape) if elements.ndim else ())
-
-
-def _describe_element(number: BoundedNumber, index: Sequence[Any]) -> str:
-    return f"element {[int(part) for part in index]} is {number!r}"
+    index = np.unravel_index(first, elements.shape) if elements.ndim else ()
+    return f"element {[int(part) for part in index]} is {elements.flat[first]!r}"
 
 
 def evaluate(model: onnx.ModelProto, inputs: Sequence[Any] | Mapping[str, Any], *, declared: bool = False) -> list[Any]:

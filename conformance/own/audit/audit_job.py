@@ -48,21 +48,18 @@ from conformance.exact.models.arrays import (
 )
 from conformance.exact.models.external_data import initializer_arrays_in
 from conformance.exact.models.input_files import constant_node_values
-from conformance.exact.models.values import hash_values
-from conformance.own.audit.judgement import JudgementOptions, NodeJudgement, RecordingJudge
+from conformance.own.audit.judgement import JudgedNode, JudgementOptions, RecordingJudge
 from conformance.own.graphs.intermediate_values import Exposure, RecordedValues
 from conformance.subjects.calling.harness import value_message
 from conformance.subjects.isolation.protocol import placeholder_for_type
 from conformance.subjects.isolation.tensors import decode_value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from conformance.base.jobs.job import ChunkResult, Workers
-    from conformance.exact.models.arrays import Array
-    from conformance.exact.models.values import Value
-    from conformance.own.audit.judgement import JudgedNode
+    from conformance.exact.models.arrays import Array, Value
 
 RECORD_FORMAT = 5
 """Version of a folder with recorded values."""
@@ -86,7 +83,7 @@ CHUNK_ELEMENTS = 2**22
 class JudgedChunk(msgspec.Struct, forbid_unknown_fields=True):
     """The judgements of one chunk."""
 
-    nodes: list[NodeJudgement]
+    nodes: list[JudgedNode]
 
 
 class Blob(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -159,18 +156,13 @@ class RecordingKey(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         model: SHA-256 of the model's file.
         subject: the id of the subject.
         version: its version.
-        inputs: SHA-256 of the inputs.
+        inputs: the digest of the inputs, by `hash_values`.
     """
 
     model: str
     subject: str
     version: str
     inputs: str
-
-    @classmethod
-    def of(cls, model: str, subject: str, version: str, inputs: Sequence[Value]) -> RecordingKey:
-        """Return the key for some inputs."""
-        return cls(model, subject, version, hash_values(inputs))
 
     @property
     def folder(self) -> str:
@@ -279,7 +271,7 @@ class AuditWorkers:
             _, digest = _read_record(folder)
         ranges = chunk_ranges(recording)
         job = JudgementJob(folder.resolve(), key, digest, ranges, all_elements, recording.data_folder)
-        judged: list[NodeJudgement] = []
+        judged: list[JudgedNode] = []
         with JobState(folder / f"chunks{'-all' if all_elements else ''}.jsonl", job) as state:
             for chunk in run_job(job, self.workers, state):
                 judged += chunk.result.nodes

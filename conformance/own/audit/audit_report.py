@@ -12,8 +12,7 @@ import msgspec
 
 from conformance.base.serialization.printable_text import ratio_text
 from conformance.base.verdicts import Level
-from conformance.exact.judgement.node_comparison import JudgedElement, bound_source
-from conformance.exact.judgement.operand_texts import number_text
+from conformance.exact.judgement.node_comparison import JudgedElement, bound_source, number_text
 from conformance.exact.models.graphs import operator_text
 from conformance.own.audit.judgement import JudgedNode, JudgedResult, NodeVerdict
 from conformance.own.graphs.reading import LoadedModel, ModelRecord
@@ -442,7 +441,7 @@ def bound_text(node: JudgedNode, element: JudgedElement, level: Level) -> str:
 
 
 class NodeRecord(JudgedResult, frozen=True, kw_only=True):
-    """A node in the document of an audit; for `together`, `accumulated` and `origin` see `JudgedNode`.
+    """A node in the document of an audit.
 
     Attributes:
         operator: the operator, with its domain unless it is the main domain.
@@ -450,9 +449,6 @@ class NodeRecord(JudgedResult, frozen=True, kw_only=True):
         fault: what is wrong, in one line; None if the node has no fault.
     """
 
-    together: tuple[str, ...]
-    accumulated: float | None
-    origin: int | None
     operator: str
     command: str | None
     fault: str | None

@@ -20,18 +20,19 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+import onnx
 from msgspec import structs
 
 from conformance.base.errors import UsageError
 from conformance.base.verdicts import Level
+from conformance.exact.models.arrays import hash_values
 from conformance.exact.models.external_data import initializer_arrays_in
-from conformance.exact.models.graphs import find_producers, graph_edges, with_inferred_types
+from conformance.exact.models.graphs import find_producers, graph_edges, normal_domain, with_inferred_types
 from conformance.exact.models.input_files import constant_node_values, required_input_names
 from conformance.own.audit.audit_cases import case_of_wrong_node
 from conformance.own.audit.audit_job import AuditWorkers, Recording, RecordingKey
 from conformance.own.audit.confirmation import Confirmation
 from conformance.own.audit.judgement import JudgedNode, JudgementOptions, NodeVerdict, judge_nodes
-from conformance.own.audit.node_diagnosis import name_mistakes
 from conformance.own.audit.probes import ProbedNode, probe_nodes
 from conformance.own.audit.propagation import trace_errors
 from conformance.own.graphs.cutting import cut
@@ -46,11 +47,10 @@ from conformance.own.graphs.intermediate_values import (
     set_data_folder,
 )
 from conformance.own.graphs.reading import LoadedModel
+from conformance.run.mutants.node_mutants import NodeRun, explaining_mistakes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    import onnx
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from conformance.corpus.cases.case import Case
     from conformance.exact.models.arrays import Array
@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from conformance.own.graphs.model_inputs import InputSet
     from conformance.own.graphs.recorded_outputs import DeviceRun
     from conformance.subjects.calling.subject_loading import Subject
+
 
 MAX_CASES = 100
 """Number of wrong nodes that become cases."""
@@ -198,7 +199,7 @@ def audit_subject(
     Raises:
         ConformanceError: the folder of the workers cannot be used, or the workers cannot continue.
     """
-    key = RecordingKey.of(model.digest, subject.id, subject.version or "", data_set.arrays)
+    key = RecordingKey(model.digest, subject.id, subject.version or "", hash_values(data_set.arrays))
     set_data_folder(subject.target, model.data_folder)
     try:
         found = options.workers.find(key, model.data_folder) if options.workers else None
@@ -240,7 +241,7 @@ def audit_recorded(
         runs=0,
     )
     recording = Recording(model.prepared, values, True, True, model.data_folder)
-    key = RecordingKey.of(model.digest, recorded.subject, "", data_set.arrays)
+    key = RecordingKey(model.digest, recorded.subject, "", hash_values(data_set.arrays))
     return _audit_recording(model, None, data_set, key, recording, progress, options)
 
 
@@ -470,3 +471,44 @@ def _renumbered(audit: SubjectAudit, numbers: Sequence[int]) -> SubjectAudit:
         probes=[replace(probed, node=renumber(probed.node)) for probed in audit.probes],
         edges=[(first, second) for first, second in edges if first != second],
     )
+
+
+MAX_ELEMENTS = 20_000
+"""Largest number of elements of the operands and results of a node that is run with all mutants."""
+
+MAX_NODES = 8
+"""Number of wrong nodes and probes of an operator that are run with all mutants."""
+
+
+def name_mistakes(model: onnx.ModelProto, wrong: Iterable[tuple[JudgedNode, Mapping[str, Array]]]) -> dict[str, str]:
+    """Return the mistake of each operator whose wrong results one mistake explains.
+
+    A wrong name costs more than a missing one. A mistake is named only if it explains all wrong results of the
+    operator, and if no other mistake does.
+
+    Args:
+        model: the model; the numbers of the nodes are those of its main graph.
+        wrong: the wrong nodes and probes, each with the values that the subject took and returned, by name.
+    """
+    opsets = {normal_domain(each.domain): each.version for each in model.opset_import}
+    explained: dict[str, list[set[str]]] = {}
+    for judged, values in wrong:
+        results = explained.setdefault(judged.op_type, [])
+        if len(results) < MAX_NODES:
+            results.append(_mistakes_of_node(model.graph.node[judged.number], opsets, values))
+    shared = {operator: set.intersection(*found) for operator, found in explained.items()}
+    return {operator: mistakes.pop() for operator, mistakes in shared.items() if len(mistakes) == 1}
+
+
+def _mistakes_of_node(node: onnx.NodeProto, opsets: Mapping[str, int], values: Mapping[str, Array]) -> set[str]:
+    """Return the mistakes that explain the results of one node; none if a value is not known or too large."""
+    names = [name for name in (*node.input, *node.output) if name]
+    is_known = all(name in values for name in names)
+    if not is_known or sum(values[name].size for name in names) > MAX_ELEMENTS:
+        return set()
+    operands = tuple(values[name] if name else None for name in node.input)
+    actual = [values[name] for name in node.output if name]
+    try:
+        return explaining_mistakes(NodeRun(node, opsets[normal_domain(node.domain)], operands), actual)
+    except onnx.defs.SchemaError:
+        return set()

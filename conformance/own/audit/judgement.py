@@ -18,13 +18,12 @@ from conformance.exact.judgement.node_comparison import (
     is_admissible_sequence,
 )
 from conformance.exact.judgement.samples import values_of
-from conformance.exact.models.arrays import dtype_of, type_name, type_number
+from conformance.exact.models.arrays import dtype_of, format_of, is_computed, type_name, type_number
 from conformance.exact.models.graphs import find_producers, is_operator, names_taken_by
 from conformance.exact.models.input_files import DeclaredInput
 from conformance.exact.reference.formulas.linear import FLOAT
 from conformance.exact.reference.node_enclosures import NodeScope, inner_node_count
 from conformance.exact.reference.numbers.enclosure import Enclosure
-from conformance.exact.reference.numbers.precision import format_of, is_computed
 from conformance.exact.reference.oracle import EVALUATION_ERRORS
 from conformance.exact.reference.tolerances import NARROW, SILENCES
 from conformance.own.graphs.arithmetic import operation_count, summed_terms
@@ -37,8 +36,7 @@ if TYPE_CHECKING:
     import onnx
 
     from conformance.exact.models.arrays import Array
-    from conformance.exact.reference.enclosures.sequences import TensorOrSequence
-    from conformance.exact.reference.numbers.enclosure import Tensor
+    from conformance.exact.reference.numbers.enclosure import Tensor, TensorOrSequence
     from conformance.own.graphs.intermediate_values import RecordedValues
 
 
@@ -69,7 +67,7 @@ class NodeVerdict(StrEnum):
 
 
 class JudgedResult(Struct, frozen=True, forbid_unknown_fields=True):
-    """The part of a node's judgement that all its forms have: in memory, in a chunk, and in a report.
+    """The part of a node's judgement that a report has too.
 
     Attributes:
         number: the position of the node in the main graph.
@@ -106,6 +104,9 @@ class JudgedResult(Struct, frozen=True, forbid_unknown_fields=True):
         is_empty: whether an output, or an output that the page states, has no elements.
         wrong_alone: of a wrong node that was judged together with others, the numbers of those nodes that are wrong as
             models of their own; None if it is not known.
+        together: the names of the nodes that were judged together with this node.
+        accumulated: the largest error against the exact value of the whole model; None if that is not known.
+        origin: the number of the node from which most of the accumulated error comes; None if that is not known.
     """
 
     number: int
@@ -136,6 +137,9 @@ class JudgedResult(Struct, frozen=True, forbid_unknown_fields=True):
     is_correctly_rounded: bool = False
     is_empty: bool = False
     wrong_alone: tuple[int, ...] | None = None
+    together: tuple[str, ...] = ()
+    accumulated: float | None = None
+    origin: int | None = None
 
     def useless_bounds(self, level: Level) -> tuple[int, int]:
         """Return the numbers of undetermined and of loose elements with the bounds of a level."""
@@ -171,8 +175,8 @@ def _spacing(element_type: str | None) -> float:
     return 2 * float(format_of(dtype).unit_roundoff) if is_computed(dtype) else 0.0
 
 
-class NodeJudgement(JudgedResult, frozen=True, kw_only=True):
-    """The judgement of one node of the main graph on its own; `RecordingJudge.complete` makes it a `JudgedNode`.
+class JudgedNode(JudgedResult, frozen=True, kw_only=True):
+    """The judgement of one node of the main graph; `RecordingJudge.complete` and `trace_errors` add to it.
 
     Attributes:
         op_type: the operator of the node.
@@ -184,20 +188,6 @@ class NodeJudgement(JudgedResult, frozen=True, kw_only=True):
     op_type: str
     domain: str
     segment: tuple[int, ...] = ()
-
-
-class JudgedNode(NodeJudgement, frozen=True):
-    """The final judgement of one node of the main graph.
-
-    Attributes:
-        together: the names of the nodes of `segment`.
-        accumulated: the largest error against the exact value of the whole model; None if that is not known.
-        origin: the number of the node from which most of the accumulated error comes; None if that is not known.
-    """
-
-    together: tuple[str, ...] = ()
-    accumulated: float | None = None
-    origin: int | None = None
 
     @property
     def level_share(self) -> float:
@@ -255,13 +245,13 @@ class RecordingJudge:
         self._declared = {value.name: DeclaredInput.of(value).shape for value in model.graph.output}
         self._producers = find_producers(model.graph)
 
-    def judge(self, numbers: Iterable[int]) -> Iterator[NodeJudgement]:
+    def judge(self, numbers: Iterable[int]) -> Iterator[JudgedNode]:
         """Yield the judgements of some nodes on their own; nodes of the operator Constant are left out."""
         for number in numbers:
             if not is_operator(self.nodes[number], "Constant"):
                 yield self._judge_node(number)
 
-    def complete(self, judged: Iterable[NodeJudgement]) -> list[JudgedNode]:
+    def complete(self, judged: Iterable[JudgedNode]) -> list[JudgedNode]:
         """Return the final judgements from those of all nodes on their own.
 
         A node without a known output has the judgement of the node that was judged together with it.
@@ -270,21 +260,26 @@ class RecordingJudge:
         names = {each.number: each.name for each in own}
         obtained = {*self._recorded.values, *self._recorded.others}
         known = {each.number for each in own if not obtained.isdisjoint(self.nodes[each.number].output)}
-        covering: dict[int, NodeJudgement] = {}
+        covering: dict[int, JudgedNode] = {}
         for each in sorted(own, key=lambda node: node.level.rank):
             if each.number in known and each.verdict is not NodeVerdict.NOT_JUDGED:
                 covering = dict.fromkeys(each.segment, each) | covering
         complete = []
         for each in own:
-            final = {**structs.asdict(each), "together": tuple(names[number] for number in each.segment)}
+            final = structs.replace(each, together=tuple(names[number] for number in each.segment))
             if each.number not in known and each.verdict is not NodeVerdict.NOT_JUDGED:
                 if later := covering.get(each.number):
-                    final |= {"level": later.level, "noticed": later.noticed, "should_noticed": later.should_noticed}
-                    final |= {"reason": f"judged together with {later.name}"}
+                    final = structs.replace(
+                        final,
+                        level=later.level,
+                        noticed=later.noticed,
+                        should_noticed=later.should_noticed,
+                        reason=f"judged together with {later.name}",
+                    )
                 else:
                     reason = "its value is hidden, and no later value that depends on it could be judged"
-                    final |= {"verdict": NodeVerdict.NOT_JUDGED, "reason": reason}
-            complete.append(JudgedNode(**final))
+                    final = structs.replace(final, verdict=NodeVerdict.NOT_JUDGED, reason=reason)
+            complete.append(final)
         return complete
 
     def _hidden_value(self, name: str) -> _Hidden | None:
@@ -322,7 +317,7 @@ class RecordingJudge:
             known = {name: each if isinstance(each, list) else _in_float(each) for name, each in known.items()}
         return known, before
 
-    def _judge_node(self, number: int) -> NodeJudgement:
+    def _judge_node(self, number: int) -> JudgedNode:
         node = self.nodes[number]
         recorded = self._recorded
         first = node.output[0] if node.output else ""
@@ -332,7 +327,7 @@ class RecordingJudge:
         shapes = {name: np.shape(values_of(tensor)) for name, tensor in tensors.items()}
         shapes |= {name: array.shape for name, array in outputs.items()}
         inner_nodes = inner_node_count(node)
-        unjudged = NodeJudgement(
+        unjudged = JudgedNode(
             number,
             node.name or first,
             NodeVerdict.NOT_JUDGED,
@@ -369,7 +364,9 @@ class RecordingJudge:
                     comparison.add(name, position, own, outputs[name].shape)
             elif name:
                 if name in recorded.others and isinstance(tensor, list):
-                    is_admissible = _is_admissible_sequence(recorded.others[name], tensor)
+                    actual = recorded.others[name]
+                    is_known = not getattr(actual, "digest", "")  # otherwise a harness sent only the digest
+                    is_admissible = is_admissible_sequence(actual, tensor) if is_known else None
                     comparison.add_sequence(name, tensor, is_admissible=is_admissible)
                 unrounded = tensor.unrounded() if isinstance(tensor, Enclosure) else tensor
                 self._hidden[name] = _Hidden(unrounded, frozenset({*before, number}))
@@ -444,17 +441,7 @@ def judge_last(
     return structs.replace(judged, number=numbers[-1], segment=tuple(numbers[place] for place in judged.segment))
 
 
-def _is_admissible_sequence(actual: Any, expected: Sequence[Any]) -> bool | None:
-    """Return whether an output may be a sequence; None if the elements are not known.
-
-    Args:
-        actual: the output.
-        expected: the expected elements: maps, tensors, or enclosures of tensors.
-    """
-    return None if getattr(actual, "digest", "") else is_admissible_sequence(actual, expected)
-
-
-def _conclude(unjudged: NodeJudgement, comparison: NodeComparison, contradiction: str) -> NodeJudgement:
+def _conclude(unjudged: JudgedNode, comparison: NodeComparison, contradiction: str) -> JudgedNode:
     """Return the judgement of a node.
 
     Args:

@@ -26,7 +26,7 @@ from conformance.own.audit.audit_session import AuditOptions, audit_subject
 from conformance.own.graphs.model_inputs import choose_inputs, given_inputs, input_text
 from conformance.own.graphs.reading import LoadedModel
 from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
-from conformance.subjects.isolation.limits import Limits
+from conformance.subjects.isolation.protocol import Limits
 from conformance.subjects.isolation.start_subjects import started_subjects
 
 if TYPE_CHECKING:

@@ -17,11 +17,10 @@ import numpy as np
 from msgspec import structs
 
 from conformance.base.verdicts import Level
-from conformance.exact.declarations.node_operands import free_operands, hard_elements, hard_numbers_of
-from conformance.exact.declarations.probe_values import exact_sum_values
+from conformance.exact.declarations.hard_values import exact_sum_values, free_operands, hard_elements, hard_numbers_of
+from conformance.exact.models.arrays import is_computed
 from conformance.exact.models.graphs import is_operator, main_opset, names_taken_by, subgraphs_of, with_inferred_types
 from conformance.exact.models.input_files import DeclaredInput, required_input_names
-from conformance.exact.reference.numbers.precision import is_computed
 from conformance.own.audit.judgement import JudgedNode, NodeVerdict, judge_last
 from conformance.own.graphs.arithmetic import SUMS, summed_terms
 from conformance.own.graphs.cutting import cut
@@ -99,7 +98,8 @@ def probe_nodes(
     shown, recorded = recorded, _with_stand_ins(model, recorded)
     for number, node in enumerate(model.graph.node):
         hidden = {name for name in node.input if name and name not in shown.values and name in recorded.values}
-        kinds = _free_operands(main_opset(model), node, recorded) if _has_values(node, recorded) else {}
+        has_values = all(name in recorded.values for name in (*names_taken_by(node), *filter(None, node.output)))
+        kinds = _free_operands(main_opset(model), node, recorded) if has_values else {}
         limit = MAX_SUMMED_ELEMENTS if is_operator(node, *SUMS) else MAX_PROBED_ELEMENTS
         if kinds and hidden <= kinds.keys() and _is_small(node, recorded, limit):
             groups.setdefault(_configuration(node, recorded), []).append(number)
@@ -146,11 +146,6 @@ def _is_hidden(node: onnx.NodeProto, recorded: RecordedValues) -> bool:
     return any(
         recorded.ways.get(name) is Exposure.HIDDEN and name not in recorded.values for name in node.output if name
     )
-
-
-def _has_values(node: onnx.NodeProto, recorded: RecordedValues) -> bool:
-    """Return whether the operands and results of a node are known."""
-    return all(name in recorded.values for name in (*names_taken_by(node), *filter(None, node.output)))
 
 
 def _is_small(node: onnx.NodeProto, recorded: RecordedValues, limit: int) -> bool:

@@ -18,11 +18,11 @@ from msgspec.structs import replace
 from conformance.base.verdicts import Unsupported
 from conformance.exact.judgement.distances import relative_error
 from conformance.exact.judgement.samples import SAMPLED_ABOVE
+from conformance.exact.models.arrays import is_computed
 from conformance.exact.models.graphs import find_producers, is_operator, names_taken_by
 from conformance.exact.models.input_files import required_input_names
 from conformance.exact.reference.node_enclosures import NodeScope, enclose
 from conformance.exact.reference.numbers.enclosure import Enclosure
-from conformance.exact.reference.numbers.precision import is_computed
 from conformance.exact.reference.oracle import EVALUATION_ERRORS
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     import onnx
 
-    from conformance.exact.reference.enclosures.sequences import TensorOrSequence
+    from conformance.exact.reference.numbers.enclosure import TensorOrSequence
     from conformance.own.audit.judgement import JudgedNode
     from conformance.own.graphs.intermediate_values import RecordedValues
 

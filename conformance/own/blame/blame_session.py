@@ -20,10 +20,9 @@ from onnx import TensorProto
 from conformance.base.files.journal import require_identity
 from conformance.base.serialization.codec import encode_json
 from conformance.base.serialization.decoding import decode_json
-from conformance.exact.models.arrays import array_of, tensor_of
+from conformance.exact.models.arrays import array_of, hash_values, tensor_of
 from conformance.exact.models.graphs import is_operator, iter_nodes
 from conformance.exact.models.input_files import required_input_names
-from conformance.exact.models.values import hash_values
 from conformance.own.blame.difference import Difference, find_difference, observe
 from conformance.own.blame.document import (
     FORMAT,

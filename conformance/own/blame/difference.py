@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 
 from conformance.base.serialization.decoding import Count  # noqa: TC001 - msgspec reads the annotations
-from conformance.exact.reference.numbers.precision import format_of
+from conformance.exact.models.arrays import format_of
 from conformance.own.blame.model_comparison import Comparison, Computation, Failure
 from conformance.own.graphs.intermediate_values import are_identical
 

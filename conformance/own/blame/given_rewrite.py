@@ -18,11 +18,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from conformance.base.errors import UsageError
-from conformance.exact.models.arrays import has_same_bits
+from conformance.exact.models.arrays import has_same_bits, hash_values
 from conformance.exact.models.graphs import copy_of, is_operator, names_in_model, names_taken_by
 from conformance.exact.models.input_files import required_input_names
 from conformance.exact.models.renaming import FreshNames, Renamer
-from conformance.exact.models.values import hash_values
 from conformance.own.graphs.cutting import part_between, without_unused
 from conformance.own.graphs.fed_model import FedModel
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from conformance.own.graphs.fed_model import FedModel
     from conformance.subjects.calling.subject_loading import Subject
     from conformance.subjects.calling.subject_names import SubjectName
-    from conformance.subjects.isolation.limits import Limits
+    from conformance.subjects.isolation.protocol import Limits
 
 
 class Failure(StrEnum):

@@ -22,9 +22,8 @@ from conformance.base.serialization.printable_text import first_line
 from conformance.base.verdicts import Level, Unsupported
 from conformance.corpus.passes.eliminate_nop_monotone_argmax import eliminate
 from conformance.exact.judgement.distances import are_comparable, find_distances
-from conformance.exact.models.graphs import infer_shapes, is_operator, names_taken_by
+from conformance.exact.models.graphs import MAIN_DOMAINS, infer_shapes, is_operator, names_taken_by
 from conformance.exact.models.input_files import constant_value, initializer_arrays
-from conformance.exact.models.types import MAIN_DOMAINS
 from conformance.exact.reference.enclosures import has_signed_zeros
 from conformance.exact.reference.node_enclosures import NodeScope, enclose
 from conformance.exact.reference.numbers.enclosure import Enclosure

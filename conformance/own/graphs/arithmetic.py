@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from conformance.exact.models.graphs import is_operator
-from conformance.exact.models.types import MAIN_DOMAINS
+from conformance.exact.models.graphs import MAIN_DOMAINS, is_operator
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -6,11 +6,10 @@ import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from conformance.exact.models.arrays import Array, array_of, tensor_of
+from conformance.exact.models.arrays import Array, array_of, hash_values, tensor_of
 from conformance.exact.models.graphs import all_graphs, copy_of, is_operator
 from conformance.exact.models.input_files import initializer_arrays, required_input_names, required_inputs
 from conformance.exact.models.model_building import array_value_info
-from conformance.exact.models.values import hash_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

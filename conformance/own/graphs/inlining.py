@@ -20,12 +20,12 @@ from conformance.exact.models.graphs import (
     is_operator,
     iter_nodes,
     main_opset,
+    normal_domain,
     subgraphs_of,
     top_level_graphs,
     with_inferred_types,
 )
 from conformance.exact.models.renaming import FreshNames, Renamer, append_body
-from conformance.exact.models.types import normal_domain
 from conformance.exact.reference.nodes import resolve_references
 
 if TYPE_CHECKING:

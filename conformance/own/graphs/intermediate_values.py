@@ -21,10 +21,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from conformance.base.verdicts import Verdict
-from conformance.exact.models.arrays import Array, dtype_of, is_floating
+from conformance.exact.models.arrays import Array, copy_of_value, dtype_of, have_same_bits, is_floating
 from conformance.exact.models.graphs import is_operator
 from conformance.exact.models.input_files import initializer_arrays, required_input_names
-from conformance.exact.models.values import copy_of_value, have_same_bits
 from conformance.own.graphs.cutting import single_node_model, with_outputs
 from conformance.subjects.calling.failures import CaseEnded, call_running_subject, suite_code
 from conformance.subjects.isolation.proxies import BackendProxy

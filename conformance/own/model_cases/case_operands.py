@@ -10,9 +10,15 @@ import numpy as np
 
 from conformance.corpus.factors.covering_array import Declaration, covering_array
 from conformance.exact.declarations.declaration_tables import Rule
-from conformance.exact.declarations.hard_values import MODES, elements
-from conformance.exact.declarations.node_operands import free_operands, hard_elements, hard_numbers_of, operand_rule
-from conformance.exact.declarations.probe_values import PROBE_MODES
+from conformance.exact.declarations.hard_values import (
+    MODES,
+    PROBE_MODES,
+    elements,
+    free_operands,
+    hard_elements,
+    hard_numbers_of,
+    operand_rule,
+)
 from conformance.exact.models.arrays import is_text
 from conformance.own.graphs.model_inputs import random_texts
 

@@ -18,9 +18,8 @@ from conformance.base.serialization.printable_text import one_line, shorten_midd
 from conformance.base.verdicts import Level, Unsupported
 from conformance.corpus.cases.case import MODELS_CORPUS, REGION_TAG, Case
 from conformance.exact.models.arrays import Array, type_name
-from conformance.exact.models.graphs import all_nodes, called_name, copy_of, is_operator, subgraphs_of
+from conformance.exact.models.graphs import MAIN_DOMAINS, all_nodes, called_name, copy_of, is_operator, subgraphs_of
 from conformance.exact.models.input_files import DeclaredInput, required_inputs
-from conformance.exact.models.types import MAIN_DOMAINS
 from conformance.exact.reference.node_enclosures import NodeScope, answer_of, enclose, evaluate_nodes
 from conformance.exact.reference.numbers.enclosure import Enclosure, Tensor
 from conformance.exact.reference.oracle import Answer, quiet_evaluation
@@ -28,12 +27,12 @@ from conformance.exact.reference.tolerances import NARROW
 from conformance.own.graphs.cutting import complete_part
 from conformance.own.graphs.model_inputs import (
     check_shape_names,
+    choose_sizes,
     parse_shapes,
     read_inputs,
     shape_of_input,
     shape_options,
 )
-from conformance.own.graphs.open_sizes import choose_sizes
 from conformance.own.model_cases.case_operands import Operands
 from conformance.own.model_cases.case_reduction import STEPS, reduced_part
 from conformance.own.model_cases.parts import Part, part_of_nodes
@@ -44,7 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from conformance.exact.reference.enclosures.sequences import TensorOrSequence
+    from conformance.exact.reference.numbers.enclosure import TensorOrSequence
     from conformance.own.graphs.reading import LoadedModel
 
 GENERATOR = "model"

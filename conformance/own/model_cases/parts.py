@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING, Any
 import onnx
 
 from conformance.exact.declarations.declaration_tables import Rule
-from conformance.exact.declarations.node_operands import is_index, operand_rule
+from conformance.exact.declarations.hard_values import is_index, operand_rule
 from conformance.exact.models.arrays import Array, type_name
-from conformance.exact.models.graphs import main_opset
-from conformance.exact.models.types import normal_domain
+from conformance.exact.models.graphs import main_opset, normal_domain
 from conformance.own.model_cases.typed_values import TypedValue, infer
 
 if TYPE_CHECKING:

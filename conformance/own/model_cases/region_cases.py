@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from conformance.base.serialization.decoding import read_own_toml
-from conformance.exact.models.graphs import find_producers, names_taken_by, subgraphs_of
-from conformance.exact.models.types import MAIN_DOMAINS
+from conformance.exact.models.graphs import MAIN_DOMAINS, find_producers, names_taken_by, subgraphs_of
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Sequence

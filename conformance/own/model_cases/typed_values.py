@@ -19,9 +19,15 @@ from conformance.base.errors import ModelError
 from conformance.base.verdicts import Unsupported
 from conformance.exact.models.arrays import MAX_RANK, Array, check_shape, is_text, tensor_of, type_name, type_number
 from conformance.exact.models.external_data import initializer_arrays_in
-from conformance.exact.models.graphs import attribute_graphs, infer_shapes, is_operator, names_taken_by, subgraphs_of
+from conformance.exact.models.graphs import (
+    MAIN_DOMAINS,
+    attribute_graphs,
+    infer_shapes,
+    is_operator,
+    names_taken_by,
+    subgraphs_of,
+)
 from conformance.exact.models.input_files import DeclaredInput, required_inputs
-from conformance.exact.models.types import MAIN_DOMAINS
 from conformance.exact.reference.node_enclosures import NodeScope, enclose
 from conformance.exact.reference.nodes import attribute_values
 from conformance.exact.reference.numbers.enclosure import Enclosure

@@ -168,8 +168,7 @@ def case_traits(corpus: Corpus, case: CorpusCase) -> dict[str, frozenset[str]]:
     """Return the tags, clauses and operators of a case, by the name of the selection option."""
     from conformance.corpus.cases.case_json import read_case_json  # late: it imports NumPy
     from conformance.corpus.cases.case_loading import load_case  # late: it imports onnx, as do the other two
-    from conformance.exact.models.graphs import all_nodes
-    from conformance.exact.models.types import MAIN_DOMAINS, TRAINING_DOMAIN
+    from conformance.exact.models.graphs import MAIN_DOMAINS, TRAINING_DOMAIN, all_nodes
 
     document = read_case_json(corpus, case)
     nodes = document.model.nodes

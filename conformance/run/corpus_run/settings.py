@@ -15,7 +15,7 @@ from conformance.base.verdicts import Level
 from conformance.run.corpus_run.run_options import RUN_OPTIONS, SELECTION_OPTIONS, flag_name
 from conformance.run.corpus_run.selection import Selection, Shard
 from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
-from conformance.subjects.isolation.limits import Limits, parse_memory_size
+from conformance.subjects.isolation.protocol import Limits, parse_memory_size
 from conformance.subjects.isolation.start_subjects import StartingSubjects
 
 if TYPE_CHECKING:

@@ -16,10 +16,9 @@ import numpy as np
 import onnx
 
 from conformance.exact.models.arrays import type_name
-from conformance.exact.models.graphs import onnx_op_type, top_level_graphs
+from conformance.exact.models.graphs import MAIN_DOMAINS, onnx_op_type, top_level_graphs
 from conformance.exact.models.input_files import fed_input_names, initializer_arrays
 from conformance.exact.models.summaries import shortest_decimal
-from conformance.exact.models.types import MAIN_DOMAINS
 from conformance.exact.reference.operators.training_optimizers import TRAINING_OPTIMIZERS, find_training_optimizer
 from conformance.run.results.violations import normalize_message
 

@@ -17,7 +17,7 @@ import numpy as np
 from conformance.base.verdicts import Level, Verdict
 from conformance.corpus.cases.case_loading import load_case_in_memory
 from conformance.exact.models import arrays
-from conformance.exact.models.values import copy_of_value, value_byte_count, value_bytes
+from conformance.exact.models.arrays import copy_of_value, value_byte_count, value_bytes
 from conformance.run.judging.compare import is_acceptable, overwritten_inputs
 from conformance.run.judging.returned import decode_output, encode_output
 from conformance.run.mutants import family_of_operators, model_family, op_types

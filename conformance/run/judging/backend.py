@@ -20,7 +20,7 @@ from msgspec import structs
 from conformance.base.serialization.json_schema import schema_check
 from conformance.base.verdicts import Level, Verdict
 from conformance.corpus.cases.case_json import COMPANION_FILE, load_companion, read_case_json
-from conformance.exact.models.values import copy_of_value, value_bytes
+from conformance.exact.models.arrays import copy_of_value, value_bytes
 from conformance.run.judging.compare import (
     compare_output,
     is_acceptable,
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from conformance.base.verdicts import Phase
     from conformance.corpus.cases.case_loading import DataSet, LoadedCase
     from conformance.corpus.profiles import RequirementProfile
-    from conformance.exact.models.values import Value
+    from conformance.exact.models.arrays import Value
     from conformance.run.judging.accuracy import GradeCount
     from conformance.run.results.records import OutputEvidence, Placement, ReturnedValues
 

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from conformance.base.verdicts import Level
 from conformance.exact.models import arrays
-from conformance.exact.models.arrays import Array, element_bytes, type_name
+from conformance.exact.models.arrays import Array, element_bytes, type_name, value_bytes
 from conformance.exact.models.graphs import has_double_output
 from conformance.exact.models.summaries import (
     MAX_SHOWN_ELEMENTS,
@@ -26,7 +26,6 @@ from conformance.exact.models.summaries import (
     shortest_decimal,
     tensor_preview,
 )
-from conformance.exact.models.values import value_bytes
 from conformance.run.results.records import BadElement, OutputEvidence
 from conformance.run.results.violations import Violation, ViolationKind
 
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from conformance.corpus.cases.case_loading import DataSet, ExpectedTensor, LoadedCase
-    from conformance.exact.models.values import Value
+    from conformance.exact.models.arrays import Value
     from conformance.exact.reference.interpretations import InterpretedNode
 
 

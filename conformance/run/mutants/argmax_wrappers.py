@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from ml_dtypes import finfo
 
-from conformance.exact.models.types import softmax_default_axis
+from conformance.exact.models.graphs import softmax_default_axis
 from conformance.run.mutants.wrappers import around, named, replace_inputs, replace_outputs, set_attributes
 
 if TYPE_CHECKING:

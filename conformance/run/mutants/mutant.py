@@ -23,8 +23,7 @@ from onnx import helper
 
 from conformance.base.verdicts import Level
 from conformance.exact.models.arrays import Array
-from conformance.exact.models.graphs import all_nodes, copy_of
-from conformance.exact.models.types import MAIN_DOMAINS
+from conformance.exact.models.graphs import MAIN_DOMAINS, all_nodes, copy_of
 from conformance.exact.reference.graph import Graph
 from conformance.exact.reference.nodes import Evaluation, Node
 from conformance.exact.reference.numbers.number_system import NumberSystem, OptimizerFormula, Value

@@ -22,11 +22,9 @@ from onnx import AttributeProto, helper
 from conformance.base.errors import ConformanceError
 from conformance.base.verdicts import Unsupported
 from conformance.exact.declarations.declaration_tables import declarations
-from conformance.exact.models.arrays import Array
-from conformance.exact.models.graphs import copy_of
-from conformance.exact.models.types import normal_domain
+from conformance.exact.models.arrays import Array, format_of, is_computed
+from conformance.exact.models.graphs import copy_of, normal_domain
 from conformance.exact.reference.node_enclosures import NodeScope, answer_of, enclose
-from conformance.exact.reference.numbers.precision import format_of, is_computed
 from conformance.exact.reference.oracle import EVALUATION_ERRORS, Answer, quiet_evaluation
 
 Inputs: TypeAlias = Sequence[Array | None]

@@ -28,10 +28,10 @@ from conformance.corpus.factors.message_fields import (
     snake_case,
 )
 from conformance.corpus.factors.wrapping import BuiltModel
+from conformance.exact.models.graphs import normal_domain
 from conformance.exact.models.input_files import required_input_names
 from conformance.exact.models.model_building import make_value_info
 from conformance.exact.models.renaming import Renamer
-from conformance.exact.models.types import normal_domain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

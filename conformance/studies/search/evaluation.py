@@ -185,11 +185,7 @@ def _is_safe(
         expected, *others = (examples.answers(each, example) for each in (model, *rewritten))
     except Unsupported:
         return False
-    return all(len(expected) == len(other) and all(map(_are_equal, expected, other)) for other in others)
-
-
-def _are_equal(expected: Any, actual: Any) -> bool:
-    return bool(np.array_equal(np.asarray(expected), np.asarray(actual)))
+    return all(len(expected) == len(other) and all(map(np.array_equal, expected, other)) for other in others)
 
 
 def expected_rewrite(model: onnx.ModelProto) -> Rewrite:

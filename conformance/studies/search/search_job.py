@@ -28,7 +28,7 @@ from conformance.studies.search.search_conditions import find_conditions, restor
 from conformance.studies.search.search_sampling import mix_examples
 from conformance.studies.search.shrinking import shrink
 from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
-from conformance.subjects.isolation.limits import Limits
+from conformance.subjects.isolation.protocol import Limits
 from conformance.subjects.isolation.start_subjects import started_subjects
 
 if TYPE_CHECKING:

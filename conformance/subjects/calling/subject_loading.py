@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     import onnx
 
-    from conformance.exact.models.values import Value
+    from conformance.exact.models.arrays import Value
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from conformance.subjects.harness_check.harness_session import (
     rules_of,
     shorten,
 )
-from conformance.subjects.isolation.limits import Limits
+from conformance.subjects.isolation.protocol import Limits
 from conformance.subjects.isolation.tensors import decode_value, take_tensor, write_tensor
 
 if TYPE_CHECKING:

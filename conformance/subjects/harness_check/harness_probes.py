@@ -10,7 +10,7 @@ import onnx
 from onnx import helper
 
 from conformance.exact.models.arrays import Array, dtype_of, type_name, type_number
-from conformance.exact.models.types import TRAINING_DOMAIN
+from conformance.exact.models.graphs import TRAINING_DOMAIN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -18,10 +18,9 @@ if TYPE_CHECKING:
 PROBE_IR_VERSION = 8
 PROBE_OPSET = 13
 
-PROBED_TYPES = (
-    *("double", "float16", "bfloat16", "bool"),
-    *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
-)
+INTEGER_TYPES = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+
+PROBED_TYPES = ("double", "float16", "bfloat16", "bool", *INTEGER_TYPES)
 """Element types of Identity in the opset of the probes, which not every harness supports."""
 
 

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from conformance.base.processes.start import start_in_session
 from conformance.base.serialization.decoding import MalformedError, decode_json, read_own_toml
 from conformance.base.serialization.json_schema import schema_violation
-from conformance.subjects.isolation.child_environment import ScratchFolders
+from conformance.subjects.isolation.child_process import ScratchFolders
 from conformance.subjects.isolation.protocol import PROTOCOL_VERSION
 from conformance.subjects.isolation.tensors import encode_value
 

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import onnx
 
+from conformance.exact.models.arrays import value_byte_count
 from conformance.exact.models.input_files import fed_input_names
-from conformance.exact.models.values import value_byte_count
 from conformance.subjects.calling.failures import suite_code
 from conformance.subjects.calling.harness import FILE_THRESHOLD_BYTES, KINDS, PACKED_BYTES, kind_of
-from conformance.subjects.isolation.limits import MAX_MODEL_FIELDS
 from conformance.subjects.isolation.protocol import (
+    MAX_MODEL_FIELDS,
     UnsupportedAnswer,
     max_line_bytes,
     max_model_bytes,
@@ -38,10 +38,8 @@ from conformance.subjects.isolation.tensors import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from conformance.exact.models.arrays import Array
-    from conformance.exact.models.values import Value
-    from conformance.subjects.isolation.child_process import SubjectProcess
-    from conformance.subjects.isolation.subject_client import SubjectClient
+    from conformance.exact.models.arrays import Array, Value
+    from conformance.subjects.isolation.child_process import SubjectClient, SubjectProcess
 
 
 class BackendProxy:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from conformance.subjects.calling.subject_names import SubjectKind
 from conformance.subjects.environments.registry import find_interpreter
-from conformance.subjects.isolation.subject_client import SubjectClient
+from conformance.subjects.isolation.child_process import SubjectClient
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 
     from conformance.subjects.calling.subject_loading import Subject
     from conformance.subjects.calling.subject_names import SubjectName
-    from conformance.subjects.isolation.limits import Limits
-    from conformance.subjects.isolation.protocol import SubjectInfo
+    from conformance.subjects.isolation.protocol import Limits, SubjectInfo
 
 
 class StartingSubjects:

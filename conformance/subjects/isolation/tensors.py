@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from conformance.base.files.atomic_write import read_regular_into, storage_errors
-from conformance.exact.models.arrays import dtype_of, type_name, type_number
-from conformance.exact.models.values import value_byte_count
+from conformance.exact.models.arrays import dtype_of, type_name, type_number, value_byte_count
 from conformance.subjects.calling.harness import (
     PACKED_ALIGNMENT,
     READ_SUFFIX,
@@ -33,8 +32,7 @@ from conformance.subjects.calling.harness import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from conformance.exact.models.arrays import Array
-    from conformance.exact.models.values import Value
+    from conformance.exact.models.arrays import Array, Value
 
 
 @cache

@@ -16,7 +16,7 @@ from conformance.corpus.cases.case_loading import load_case
 from conformance.exact.clauses import Passage, clauses, text_digest
 from conformance.exact.models import graphs
 from conformance.exact.models.comparison import copy_with_raw_tensors, tensor_digest
-from conformance.exact.models.graphs import call_expansion_problem, infer_shapes, onnx_op_type
+from conformance.exact.models.graphs import TRAINING_DOMAIN, call_expansion_problem, infer_shapes, onnx_op_type
 from conformance.exact.models.input_files import GraphInputs, fed_input_names, required_input_names
 from conformance.exact.models.model_validity import (
     check_model,
@@ -25,7 +25,7 @@ from conformance.exact.models.model_validity import (
     has_schemas,
 )
 from conformance.exact.models.spec_text import installed_version, quote_passage, specification_text, text_package
-from conformance.exact.models.types import TRAINING_DOMAIN, type_text
+from conformance.exact.models.types import type_text
 from conformance.exact.reference.graph import Graph
 from conformance.run.judging.optimizer_run import checker_error
 from conformance.run.mutants.wrappers import MODEL_REWRITES

@@ -21,7 +21,7 @@ from reference_models import (
 )
 
 from conformance.base.verdicts import Level, Unsupported
-from conformance.exact.models.types import ARGMAX_DEFAULTS, softmax_default_axis
+from conformance.exact.models.graphs import ARGMAX_DEFAULTS, softmax_default_axis
 from conformance.exact.reference.graph import Graph
 from conformance.exact.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 from conformance.exact.reference.oracle import answers

@@ -30,8 +30,7 @@ from conformance.own.graphs.reading import LoadedModel
 from conformance.run.judging.backend import judge_backend
 from conformance.subjects.calling.subject_loading import Subject
 from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
-from conformance.subjects.isolation.limits import Limits
-from conformance.subjects.isolation.protocol import NotStarted
+from conformance.subjects.isolation.protocol import Limits, NotStarted
 from conformance.subjects.isolation.start_subjects import StartingSubjects
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from conformance.exact.judgement.node_comparison import JudgedElement
 from conformance.own.audit.audit_job import AuditWorkers, JudgedChunk, JudgementJob, RecordingKey
 from conformance.own.audit.audit_report import AuditDocument, audit_document
 from conformance.own.audit.audit_session import AuditOptions, audit_subject
-from conformance.own.audit.judgement import NodeJudgement, NodeVerdict
+from conformance.own.audit.judgement import JudgedNode, NodeVerdict
 from conformance.own.graphs.model_inputs import InputSet
 from conformance.own.graphs.reading import LoadedModel
 from conformance.subjects.calling.subject_loading import Subject
@@ -177,7 +177,7 @@ def test_file_in_the_place_of_the_folder_is_refused(model: LoadedModel, tmp_path
 def test_judgement_survives_json(share: float) -> None:
     worst = JudgedElement("Y", (1, 2), float("-inf"), 1e22, -0.0)
     given = 3, "n", NodeVerdict.WRONG, "r", 5, 6, 1, 2, 3, share, worst, worst, share, worst, 4, "cut", "float", 7
-    node = NodeJudgement(*given, op_type="Add", domain="")
+    node = JudgedNode(*given, op_type="Add", domain="")
     job = JudgementJob(Path(), RecordingKey("", "", "", ""), "", ((0, 4),))
     assert result_decoder(job)(encode_json(JudgedChunk([node]))).nodes == [node]
 
@@ -187,7 +187,7 @@ def test_judgements_of_other_nodes_are_refused(number: int, judged: list[int]) -
     job = JudgementJob(Path(), RecordingKey("", "", "", ""), "", ((0, 2), (2, 3)))
 
     def chunk(number: int, nodes: list[int], segment: int = 0) -> ChunkResult:
-        found = [NodeJudgement(n, "", NodeVerdict.CORRECT, op_type="", domain="", segment=(segment,)) for n in nodes]
+        found = [JudgedNode(n, "", NodeVerdict.CORRECT, op_type="", domain="", segment=(segment,)) for n in nodes]
         return ChunkResult(number, JudgedChunk(found))
 
     job.check_result(chunk(0, [0, 1]))

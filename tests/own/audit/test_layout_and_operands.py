@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 from onnx import helper
 
-from conformance.exact.judgement.node_comparison import JudgedElement
-from conformance.exact.judgement.operand_texts import operand_texts
+from conformance.exact.judgement.node_comparison import JudgedElement, operand_texts
 from conformance.exact.reference.numbers.enclosure import Enclosure
 from conformance.own.audit import layout as layouts
 from conformance.own.audit.audit_report import should_text, wrong_text

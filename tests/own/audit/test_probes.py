@@ -12,8 +12,7 @@ from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 from conformance.corpus.cases.corpus import read_manifest
-from conformance.exact.declarations.node_operands import free_operands
-from conformance.exact.declarations.probe_values import PROBE_MODES, probe_indices, probe_values
+from conformance.exact.declarations.hard_values import PROBE_MODES, free_operands, probe_indices, probe_values
 from conformance.own.audit.audit_session import AuditOptions, SubjectAudit, audit_subject
 from conformance.own.audit.judgement import NodeVerdict
 from conformance.own.graphs.model_inputs import make_inputs, parse_shapes

@@ -22,7 +22,7 @@ from conformance.own.graphs.model_inputs import InputSet
 from conformance.own.graphs.reading import LoadedModel
 from conformance.subjects.calling.subject_loading import Subject
 from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
-from conformance.subjects.isolation.limits import Limits
+from conformance.subjects.isolation.protocol import Limits
 from conformance.subjects.isolation.start_subjects import started_subjects
 
 if TYPE_CHECKING:

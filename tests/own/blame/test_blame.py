@@ -29,7 +29,7 @@ from conformance.own.blame.verdict import BlameOutcome
 from conformance.own.graphs.model_inputs import InputSet
 from conformance.own.graphs.reading import LoadedModel
 from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
-from conformance.subjects.isolation.limits import Limits
+from conformance.subjects.isolation.protocol import Limits
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -29,7 +29,7 @@ from conformance.own.blame.verdict import (
 from conformance.own.graphs.fed_model import FedModel
 from conformance.subjects.calling.subject_loading import Subject
 from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
-from conformance.subjects.isolation.limits import Limits
+from conformance.subjects.isolation.protocol import Limits
 
 
 def fed(nodes: list[onnx.NodeProto], X: Any, output: int = TensorProto.FLOAT) -> FedModel:

@@ -20,8 +20,7 @@ from refusals import assert_raises
 from conformance.base.errors import UsageError
 from conformance.own.audit.audit_session import SubjectAudit, audit_subject
 from conformance.own.audit.judgement import NodeVerdict
-from conformance.own.graphs.model_inputs import InputSet, choose_inputs, make_inputs, read_inputs
-from conformance.own.graphs.open_sizes import choose_sizes
+from conformance.own.graphs.model_inputs import InputSet, choose_inputs, choose_sizes, make_inputs, read_inputs
 from conformance.own.graphs.reading import LoadedModel
 from conformance.subjects.calling.subject_loading import Subject
 

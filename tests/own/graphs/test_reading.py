@@ -13,8 +13,8 @@ from large_models import doubling
 from onnx import parser
 
 from conformance.base.errors import ModelError
+from conformance.exact.models.arrays import hash_values
 from conformance.exact.models.graphs import subgraphs_of
-from conformance.exact.models.values import hash_values
 from conformance.exact.reference.node_enclosures import NodeScope
 from conformance.own.graphs.reading import LoadedModel
 from conformance.subjects.adapters.reference import ReferenceBackend

@@ -25,8 +25,7 @@ from conformance.own.graphs.reading import LoadedModel
 from conformance.subjects.calling.harness import value_message
 from conformance.subjects.calling.subject_loading import Subject
 from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
-from conformance.subjects.isolation.limits import Limits
-from conformance.subjects.isolation.protocol import placeholder_for_type
+from conformance.subjects.isolation.protocol import Limits, placeholder_for_type
 from conformance.subjects.isolation.start_subjects import started_subjects
 
 if TYPE_CHECKING:

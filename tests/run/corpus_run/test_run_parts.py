@@ -27,7 +27,7 @@ from conformance.run.corpus_run.selection import Selection, Shard
 from conformance.run.corpus_run.settings import Settings, settings_from_options
 from conformance.run.results.results_file import read_results
 from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
-from conformance.subjects.isolation.limits import Limits
+from conformance.subjects.isolation.protocol import Limits
 
 if TYPE_CHECKING:
     from pathlib import Path

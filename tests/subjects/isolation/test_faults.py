@@ -30,12 +30,10 @@ from conformance.studies.census.query import NodeQuery, QueryClient
 from conformance.subjects.calling.failures import CaseEnded, call_subject
 from conformance.subjects.calling.harness import FAULT_CODE, Harness
 from conformance.subjects.calling.subject_loading import Subject
-from conformance.subjects.isolation.child_process import STDERR_LIMIT_BYTES
-from conformance.subjects.isolation.limits import Limits
-from conformance.subjects.isolation.protocol import SubjectInfo, UnsupportedAnswer
+from conformance.subjects.isolation.child_process import STDERR_LIMIT_BYTES, SubjectClient
+from conformance.subjects.isolation.protocol import Limits, SubjectInfo, UnsupportedAnswer
 from conformance.subjects.isolation.proxies import BackendProxy, OptimizerProxy, PreparedProxy
 from conformance.subjects.isolation.start_subjects import client_of
-from conformance.subjects.isolation.subject_client import SubjectClient
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

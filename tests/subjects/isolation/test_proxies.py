@@ -25,8 +25,7 @@ from conformance.run.diagnosis.recorded_outputs import observe
 from conformance.run.judging.backend import judge_backend
 from conformance.subjects.calling.subject_names import SubjectKind
 from conformance.subjects.isolation import protocol as errors
-from conformance.subjects.isolation.limits import Limits
-from conformance.subjects.isolation.protocol import SubjectInfo
+from conformance.subjects.isolation.protocol import Limits, SubjectInfo
 from conformance.subjects.isolation.proxies import BackendProxy
 from conformance.subjects.isolation.start_subjects import client_of
 from conformance.subjects.isolation.tensors import decode_value, encode_value, take_tensor

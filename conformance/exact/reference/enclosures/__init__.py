@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from conformance.base.verdicts import Level, Unsupported
-from conformance.exact.models.arrays import type_name
-from conformance.exact.models.types import MAIN_DOMAINS
+from conformance.exact.models.arrays import format_of, is_computed, type_name
+from conformance.exact.models.graphs import MAIN_DOMAINS
 from conformance.exact.reference.enclosures.casts import CAST_ENCLOSURES, through_float
 from conformance.exact.reference.enclosures.exact import EXACT_OPERATORS, MOVEMENT, evaluate_exactly
 from conformance.exact.reference.enclosures.images import IMAGE_ENCLOSURES
@@ -34,7 +34,7 @@ from conformance.exact.reference.formulas.linear import FLOAT, LINEAR_ENCLOSURES
 from conformance.exact.reference.formulas.normalization import NORMALIZATION_ENCLOSURES
 from conformance.exact.reference.formulas.recurrent import FORMULAS as RECURRENT_FORMULAS
 from conformance.exact.reference.numbers.enclosure import Enclosure, as_enclosure, is_strict, judged_at
-from conformance.exact.reference.numbers.precision import format_of, is_computed
+from conformance.exact.reference.operators import LATER_FORMS_SINCE
 from conformance.exact.reference.tolerances import NARROW, SIGNED_ZERO, WIDE_FORMULAS
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def enclose_node(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     """
     if not is_supported(node):
         raise Unsupported(f"no reference for {node.domain or 'ai.onnx'}.{node.op_type}")
-    if node.domain in MAIN_DOMAINS:
+    if node.domain in MAIN_DOMAINS and node.opset < LATER_FORMS_SINCE:
         node, inputs = modernize(node, inputs)
     with np.errstate(all="ignore"):
         results = _admit_flushed(node, inputs, _enclose_at(Level.MUST, node, inputs))

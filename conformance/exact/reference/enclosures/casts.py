@@ -13,9 +13,8 @@ import ml_dtypes
 import numpy as np
 
 from conformance.base.verdicts import Unsupported
-from conformance.exact.models.arrays import dtype_of, type_name
+from conformance.exact.models.arrays import dtype_of, is_computed, type_name
 from conformance.exact.reference.numbers.enclosure import Enclosure, is_strict
-from conformance.exact.reference.numbers.precision import is_computed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

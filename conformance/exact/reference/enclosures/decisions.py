@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from conformance.base.verdicts import Unsupported
-from conformance.exact.models.types import softmax_default_axis
+from conformance.exact.models.arrays import is_computed
+from conformance.exact.models.graphs import softmax_default_axis
 from conformance.exact.reference.numbers.enclosure import Enclosure
-from conformance.exact.reference.numbers.precision import is_computed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -75,10 +75,6 @@ def _sign(_: Node, X: Enclosure) -> tuple[Array, Array]:
     return low.astype(X.dtype), np.asarray((low == high) | (np.isnan(low) & (X.error == 0)))
 
 
-def _is_nan(_: Node, X: Enclosure) -> tuple[Array, Array]:
-    return np.isnan(X.value), np.isfinite(X.error)
-
-
 def find_largest(X: Enclosure, axis: int, sign: int) -> tuple[Array, Array]:
     """Return the positions of the largest elements, or of the smallest for a sign of -1, and where they are certain."""
     low, high = (np.moveaxis(end, axis, -1) for end in _ends(X))
@@ -115,7 +111,7 @@ _DECISIONS: Mapping[str, Callable[..., tuple[Array, Array]]] = {
     "GreaterOrEqual": partial(_compare, np.greater_equal),
     "Equal": _equal,
     "Sign": _sign,
-    "IsNaN": _is_nan,
+    "IsNaN": lambda _, X: (np.isnan(X.value), np.isfinite(X.error)),
     "ArgMax": partial(_extreme, 1),
     "ArgMin": partial(_extreme, -1),
     "Hardmax": _hardmax,

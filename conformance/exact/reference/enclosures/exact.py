@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from conformance.base.verdicts import Unsupported
+from conformance.exact.models.arrays import format_of, is_computed
 from conformance.exact.reference.enclosures.casts import CASTS_OF_KNOWN
 from conformance.exact.reference.enclosures.decisions import decide
 from conformance.exact.reference.enclosures.movement import ELEMENT_DECISIONS, ELEMENT_MOVEMENTS
@@ -21,7 +22,6 @@ from conformance.exact.reference.enclosures.text import TEXT
 from conformance.exact.reference.formulas.linear import accumulate, distinct_axes, integers, reduced_axes
 from conformance.exact.reference.numbers.enclosure import Enclosure, as_enclosure, is_strict
 from conformance.exact.reference.numbers.number_system import ABSENT, NumberSystem
-from conformance.exact.reference.numbers.precision import format_of, is_computed
 from conformance.exact.reference.operators import OPERATORS
 from conformance.exact.reference.operators.data_movement import DATA_MOVEMENT
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from conformance.base.verdicts import Unsupported
+from conformance.exact.models.arrays import format_of, is_computed
 from conformance.exact.reference.enclosures.quantization import enclose_values
 from conformance.exact.reference.formulas.elementwise import raise_to, sqrt, tensor
 from conformance.exact.reference.formulas.linear import (
@@ -29,7 +30,6 @@ from conformance.exact.reference.numbers.enclosure import (
     known_elements,
     leave_to_readings,
 )
-from conformance.exact.reference.numbers.precision import format_of, is_computed
 from conformance.exact.reference.tolerances import ROUNDINGS
 
 if TYPE_CHECKING:

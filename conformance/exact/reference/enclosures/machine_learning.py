@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from conformance.base.verdicts import Unsupported
-from conformance.exact.models.arrays import object_array
+from conformance.exact.models.arrays import is_computed, object_array
 from conformance.exact.reference.enclosures.decisions import find_largest
 from conformance.exact.reference.enclosures.sequences import stack
 from conformance.exact.reference.formulas.elementwise import ELEMENTWISE_ENCLOSURES, exp, sigmoid, sqrt, tanh, tensor
 from conformance.exact.reference.formulas.linear import FLOAT, integers, matmul, squared_distances
 from conformance.exact.reference.formulas.normalization import softmax
 from conformance.exact.reference.numbers.enclosure import Enclosure, admit, known_elements, move
-from conformance.exact.reference.numbers.precision import is_computed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

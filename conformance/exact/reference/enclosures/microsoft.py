@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from conformance.base.verdicts import Unsupported
+from conformance.exact.models.arrays import format_of
 from conformance.exact.reference.enclosures.exact import evaluate_exactly
 from conformance.exact.reference.enclosures.images import IMAGE_ENCLOSURES
 from conformance.exact.reference.enclosures.quantization import (
@@ -53,7 +54,6 @@ from conformance.exact.reference.formulas.normalization import Statistics, rms_n
 from conformance.exact.reference.formulas.recurrent import FORMULAS as RECURRENT_FORMULAS
 from conformance.exact.reference.formulas.recurrent import in_eight_bits
 from conformance.exact.reference.numbers.enclosure import Enclosure, admit, move
-from conformance.exact.reference.numbers.precision import format_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from conformance.base.verdicts import Unsupported
-from conformance.exact.models.arrays import dtype_of
+from conformance.exact.models.arrays import dtype_of, is_computed
 from conformance.exact.reference.formulas.linear import distinct_axes
-from conformance.exact.reference.numbers.precision import is_computed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from conformance.base.verdicts import Unsupported
-from conformance.exact.models.types import softmax_default_axis
+from conformance.exact.models.arrays import format_of, is_computed
+from conformance.exact.models.graphs import softmax_default_axis
 from conformance.exact.reference.enclosures.exact import evaluate
 from conformance.exact.reference.formulas.linear import reduced_axes
 from conformance.exact.reference.numbers.enclosure import Enclosure, as_enclosure, between
-from conformance.exact.reference.numbers.precision import format_of, is_computed
 from conformance.exact.reference.tolerances import UNSPECIFIED_NAN, UNSPECIFIED_OVERFLOW
 
 if TYPE_CHECKING:

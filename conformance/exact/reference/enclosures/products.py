@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from conformance.base.verdicts import Level
+from conformance.exact.models.arrays import format_of
 from conformance.exact.reference.enclosures.movement import SCATTERS, scatter_counts, scatter_places
 from conformance.exact.reference.formulas.elementwise import tensor
 from conformance.exact.reference.formulas.linear import accumulate, integers, reduced_axes
 from conformance.exact.reference.numbers.enclosure import ROUNDOFF, Enclosure, is_strict, judged_at
-from conformance.exact.reference.numbers.precision import format_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from conformance.base.verdicts import Unsupported
-from conformance.exact.models.arrays import dtype_of
+from conformance.exact.models.arrays import dtype_of, is_computed
 from conformance.exact.reference.enclosures.casts import cast, integer_limits, is_integer, is_small_float
 from conformance.exact.reference.formulas.linear import FLOAT, convolve, explicit_pads, matmul
 from conformance.exact.reference.numbers.enclosure import Enclosure, admit, is_strict, known_elements
-from conformance.exact.reference.numbers.precision import is_computed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from conformance.base.verdicts import Unsupported
-from conformance.exact.models.arrays import dtype_of
+from conformance.exact.models.arrays import dtype_of, format_of
 from conformance.exact.reference.numbers.enclosure import Enclosure, between
-from conformance.exact.reference.numbers.precision import format_of
 from conformance.exact.reference.tolerances import NORMAL_RANGE, ROUNDINGS
 
 if TYPE_CHECKING:

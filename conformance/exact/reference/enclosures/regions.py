@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from conformance.base.verdicts import Unsupported
+from conformance.exact.models.arrays import format_of
 from conformance.exact.reference.enclosures.casts import through_float
 from conformance.exact.reference.enclosures.movement import zeros
 from conformance.exact.reference.formulas.elementwise import tensor
@@ -28,7 +29,6 @@ from conformance.exact.reference.formulas.linear import (
     window_places,
 )
 from conformance.exact.reference.numbers.enclosure import Enclosure, admit, between
-from conformance.exact.reference.numbers.precision import format_of
 from conformance.exact.reference.tolerances import ROUNDINGS
 
 if TYPE_CHECKING:

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from conformance.base.verdicts import Unsupported
+from conformance.exact.models.arrays import format_of
 from conformance.exact.reference.enclosures.regions import cubic_weights, nearest_elements
 from conformance.exact.reference.formulas.elementwise import tensor
 from conformance.exact.reference.formulas.linear import distinct_axes
 from conformance.exact.reference.numbers.enclosure import Enclosure, admit, is_strict, leave_to_readings
-from conformance.exact.reference.numbers.precision import format_of
 from conformance.exact.reference.tolerances import TIE_DISTANCE
 
 if TYPE_CHECKING:

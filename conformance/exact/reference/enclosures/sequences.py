@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from conformance.base.verdicts import Unsupported
-from conformance.exact.reference.numbers.enclosure import Enclosure, Tensor, as_enclosure, known_elements, move
+from conformance.exact.reference.numbers.enclosure import (
+    Enclosure,
+    Tensor,
+    TensorOrSequence,
+    as_enclosure,
+    as_tensor,
+    known_elements,
+    move,
+)
 from conformance.exact.reference.operators.data_movement import place_along
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from conformance.exact.models.arrays import Array
-
-TensorOrSequence: TypeAlias = "Tensor | list[Tensor]"
-"""The value of an input or output of a node."""
-
-
-def as_tensor(value: TensorOrSequence) -> Tensor:
-    """Return a value that is a tensor, or `None`.
-
-    Raises:
-        Unsupported: the value is a sequence.
-    """
-    if isinstance(value, list):
-        raise Unsupported("an operand is a sequence, and no tensor")
-    return value
 
 
 def stack(parts: Sequence[TensorOrSequence], axis: int, *, joins: bool = False) -> Tensor:

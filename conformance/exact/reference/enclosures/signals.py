@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from conformance.base.verdicts import Unsupported
-from conformance.exact.models.arrays import dtype_of
+from conformance.exact.models.arrays import dtype_of, format_of, is_computed
 from conformance.exact.reference.formulas.elementwise import tensor
 from conformance.exact.reference.formulas.linear import integers
 from conformance.exact.reference.numbers.enclosure import Enclosure, is_strict
-from conformance.exact.reference.numbers.precision import format_of, is_computed
 from conformance.exact.reference.tolerances import ROUNDINGS
 
 if TYPE_CHECKING:

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from conformance.base.verdicts import Unsupported
-from conformance.exact.models.arrays import type_name
+from conformance.exact.models.arrays import format_of, type_name
 from conformance.exact.reference.numbers import elementary
 from conformance.exact.reference.numbers.enclosure import Enclosure, admit, is_strict
-from conformance.exact.reference.numbers.precision import format_of
 from conformance.exact.reference.tolerances import NARROW, ROUNDINGS
 
 if TYPE_CHECKING:

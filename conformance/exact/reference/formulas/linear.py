@@ -15,7 +15,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from conformance.base.verdicts import Level, Unsupported
-from conformance.exact.models.arrays import type_name
+from conformance.exact.models.arrays import format_of, type_name
 from conformance.exact.reference.formulas.elementwise import absolute, exp, log, sqrt, tensor
 from conformance.exact.reference.numbers.enclosure import (
     Enclosure,
@@ -26,7 +26,6 @@ from conformance.exact.reference.numbers.enclosure import (
     judged_at,
     leave_to_readings,
 )
-from conformance.exact.reference.numbers.precision import format_of
 from conformance.exact.reference.tolerances import NARROW, ROUNDINGS
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ import numpy as np
 
 from conformance.base.verdicts import Unsupported
 from conformance.exact.models.arrays import dtype_of, type_name
-from conformance.exact.models.types import softmax_default_axis
+from conformance.exact.models.graphs import softmax_default_axis
 from conformance.exact.reference.formulas.elementwise import absolute, exp, log, sqrt, tensor
 from conformance.exact.reference.formulas.linear import mean, optional_tensor
 from conformance.exact.reference.numbers.enclosure import admit, is_strict

@@ -34,9 +34,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from conformance.base.verdicts import Level, Unsupported
+from conformance.exact.models.arrays import format_of, is_computed
 from conformance.exact.reference.numbers import ArithmeticOperators
 from conformance.exact.reference.numbers.formula_tensor import FormulaTensor
-from conformance.exact.reference.numbers.precision import format_of, is_computed
 from conformance.exact.reference.tolerances import (
     DEVIATIONS,
     FORMS,
@@ -785,6 +785,20 @@ Operand: TypeAlias = "Enclosure | float"
 
 Tensor: TypeAlias = "Array | Enclosure | None"
 """A tensor whose elements are known, a tensor of numbers with bounds, or an input that a node leaves out."""
+
+TensorOrSequence: TypeAlias = "Tensor | list[Tensor]"
+"""The value of an input or output of a node."""
+
+
+def as_tensor(value: TensorOrSequence) -> Tensor:
+    """Return a value that is a tensor, or `None`.
+
+    Raises:
+        Unsupported: the value is a sequence.
+    """
+    if isinstance(value, list):
+        raise Unsupported("an operand is a sequence, and no tensor")
+    return value
 
 
 def has_many_zeros(array: Array) -> bool:

@@ -16,11 +16,10 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 import numpy as np
 
-from conformance.exact.models.arrays import object_array
+from conformance.exact.models.arrays import format_of, object_array
 from conformance.exact.reference.numbers import ArithmeticOperators
 from conformance.exact.reference.numbers.bounded import ZERO, BoundedNumber, bounded_sum
 from conformance.exact.reference.numbers.formula_evaluation import monotone_image, to_precision
-from conformance.exact.reference.numbers.precision import format_of
 from conformance.exact.reference.tolerances import FUNCTIONS
 
 if TYPE_CHECKING:

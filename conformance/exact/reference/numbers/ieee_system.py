@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from conformance.exact.models.arrays import Array, FloatFormat, object_array
+from conformance.exact.models.arrays import Array, FloatFormat, format_of, object_array
 from conformance.exact.reference.numbers.bounded import INFINITY, ZERO, BoundedNumber
 from conformance.exact.reference.numbers.interval_system import IntervalSystem, exact_value
-from conformance.exact.reference.numbers.precision import Precision, Role, format_of
+from conformance.exact.reference.numbers.precision import Precision, Role
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from conformance.base.verdicts import Unsupported
-from conformance.exact.models.arrays import FLOAT, Array, object_array
+from conformance.exact.models.arrays import FLOAT, Array, format_of, is_computed, object_array
 from conformance.exact.reference.numbers import decimals
 from conformance.exact.reference.numbers.bounded import BoundedNumber
 from conformance.exact.reference.numbers.formula_evaluation import (
@@ -32,7 +32,7 @@ from conformance.exact.reference.numbers.formula_evaluation import (
 )
 from conformance.exact.reference.numbers.formula_tensor import NumberTensor
 from conformance.exact.reference.numbers.number_system import NumberSystem, SortKeys, Value
-from conformance.exact.reference.numbers.precision import Precision, Role, format_of, is_computed
+from conformance.exact.reference.numbers.precision import Precision, Role
 from conformance.exact.reference.numbers.ranking import (
     as_single_terms,
     distinct_numbers,

@@ -8,40 +8,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from conformance.base.verdicts import Level, Unsupported
-from conformance.exact.models import arrays
-from conformance.exact.models.arrays import type_name
+from conformance.base.verdicts import Level
 from conformance.exact.reference.tolerances import accuracy_at
 
 if TYPE_CHECKING:
     from decimal import Decimal
 
-    import numpy as np
-
     from conformance.exact.models.arrays import FloatFormat
     from conformance.exact.reference.numbers.affine import AffineForm, Interval
     from conformance.exact.reference.tolerances import Accuracy
-
-
-def is_computed(dtype: np.dtype[Any]) -> bool:
-    """Return whether the number systems compute with a type; elements of other types are only copied."""
-    try:
-        return type_name(dtype) in arrays.FLOAT_FORMATS
-    except (KeyError, ValueError):
-        return False
-
-
-def format_of(dtype: np.dtype[Any]) -> FloatFormat:
-    """Return the format of a floating-point type.
-
-    Raises:
-        Unsupported: the number systems do not compute with the type.
-    """
-    if not is_computed(dtype):
-        raise Unsupported(f"the reference does not compute with the type {dtype}")
-    return arrays.FLOAT_FORMATS[type_name(dtype)]
 
 
 class Role(IntEnum):

@@ -38,3 +38,6 @@ LATER_FORMS: Mapping[str, int] = {
     "Selu": 6,
 }
 """The first version of operators whose attributes, operands or broadcasting had another form before, by op_type."""
+
+LATER_FORMS_SINCE = max(LATER_FORMS.values())
+"""The version of the main domain from which on every operator has its later form."""

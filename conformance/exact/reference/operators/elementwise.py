@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from conformance.base.verdicts import Unsupported
-from conformance.exact.models.arrays import dtype_of, object_array
+from conformance.exact.models.arrays import dtype_of, is_computed, object_array
 from conformance.exact.reference.numbers.bounded import BoundedNumber
 from conformance.exact.reference.numbers.elementary import (
     acosh,
@@ -37,7 +37,6 @@ from conformance.exact.reference.numbers.elementary import (
     truncate,
 )
 from conformance.exact.reference.numbers.number_system import ABSENT, Value
-from conformance.exact.reference.numbers.precision import is_computed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from conformance.base.verdicts import Unsupported
-from conformance.exact.models.types import ARGMAX_DEFAULTS, softmax_default_axis
+from conformance.exact.models.arrays import is_computed
+from conformance.exact.models.graphs import ARGMAX_DEFAULTS, softmax_default_axis
 from conformance.exact.reference.formulas import FORMULAS
 from conformance.exact.reference.formulas.linear import reduced_axes
 from conformance.exact.reference.numbers.number_system import Value
-from conformance.exact.reference.numbers.precision import is_computed
 from conformance.exact.reference.numbers.ranking import subtract_maximum
 from conformance.exact.reference.operators.data_movement import integer_list, move_elements
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from conformance.base.verdicts import Unsupported
-from conformance.exact.models.types import TRAINING_DOMAIN
+from conformance.exact.models.graphs import TRAINING_DOMAIN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
