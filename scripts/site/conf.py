@@ -40,6 +40,7 @@ CONTENTS = {
         "docs/how-to/test-releases",
         "docs/how-to/follow-a-runtime-over-releases",
         "docs/how-to/judge-without-python",
+        "docs/how-to/take-the-data",
         "docs/how-to/use-it-where-you-are",
         "docs/how-to/hand-over-evidence",
     ),
