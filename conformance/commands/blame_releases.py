@@ -21,6 +21,8 @@ from conformance.studies.history.first_bad_release import (
     ModelQuestion,
     ReleaseSearch,
     StoredAnswers,
+    compare_releases,
+    comparison_lines,
     installed_releases,
     releases_in_range,
     report_lines,
@@ -40,7 +42,7 @@ if TYPE_CHECKING:
 
     from conformance.own.blame.blame_session import Request
     from conformance.own.blame.model_comparison import OpenSubjects
-    from conformance.studies.history.first_bad_release import Question
+    from conformance.studies.history.first_bad_release import Change, Question
     from conformance.subjects.calling.subject_names import SubjectName
 
 
@@ -149,7 +151,7 @@ def _search(
     answered: Collection[str] = (),
     hints: Sequence[str] = (),
     json: Path | None = None,
-) -> tuple[dict[str, str], str | None]:
+) -> tuple[dict[str, FaultPresence], str | None]:
     """Search, print the report, and write the file of `--json`.
 
     Return the answers by release, the oldest first, and the first release that is known to have the fault, or None. If
@@ -169,17 +171,32 @@ def _search(
     releases_in_range(named, options.range, candidates)
     known = {*candidates, *stored_releases(options.store, named)}  # some may have no environment; they are unknown
     search = ReleaseSearch(
-        releases_in_range(named, options.range, known), question.observe, hints, settle=question.settle
+        releases_in_range(named, options.range, known),
+        question.observe,
+        hints,
+        settle=question.settle,
+        stops_unjudged=isinstance(question, ModelQuestion),
     )
-    changes = search.run()
-    for line in report_lines(named, search, changes):
+    changes: Sequence[Change] = search.run()
+    answers = {release: found.answer for release, found in search.tested}
+    compared = None
+    if isinstance(question, ModelQuestion) and FaultPresence.HAS not in answers.values():
+        compared = compare_releases(search, question)
+    for line in report_lines(named, search, changes, is_compared=compared is not None):
         options.print_line(line)
+    if compared is not None:
+        for line in comparison_lines(named, compared):
+            options.print_line(line)
+        changes = () if compared.is_judged else compared.changes
+        answers = {
+            release: found.answer if changes or found.answer is FaultPresence.UNKNOWN else FaultPresence.LACKS
+            for release, found in compared.search.tested
+        }
     if not options.install and any(change.unknown for change in changes):
         options.print_line("  --install also tests releases without an environment.")
     write_json_atomically(json, search_document(named, search, changes))
-    answers = {release: found.answer for release, found in search.tested}
     introduced = [change.after for change in changes if change.kind == "introduced"]
-    return dict(answers), introduced[-1] if introduced else search.oldest_fault
+    return answers, introduced[-1] if introduced else search.oldest_fault
 
 
 def _preparation(*, install: bool) -> Callable[[SubjectName], None]:

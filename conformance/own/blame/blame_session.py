@@ -330,14 +330,14 @@ class Session:
         """Return how both ways differ from the result without optimizations, if the reference cannot judge them.
 
         The result is that of ONNX Runtime without optimizations if a way is ONNX Runtime, and otherwise that of onnx's
-        reference evaluator.
+        reference evaluator. It is never one of the ways.
         """
         if verdict.outcome is not BlameOutcome.NOT_JUDGED or self.reduced is None or self.answers is None:
             return None
         ways = [self.request.first, self.request.second]
-        runtime = next((way for way in ways if way.name == ONNXRUNTIME and not way.is_command), None)
-        plain = SubjectName.parse("onnx-reference", SubjectKind.BACKEND)
-        plain = plain if runtime is None else runtime.with_option("optimization", "disabled")
+        plain = next((each for each in _plain_subjects(ways) if each not in ways), None)
+        if plain is None:
+            return None
         with self.subjects.open(plain) as (subject,):
             found = run_model(subject.target, self.reduced.model, self.reduced.inputs)
         if found.failure or any(answer.failure for answer in self.answers):
@@ -381,6 +381,14 @@ class Session:
         with self.subjects.compare(*self.request.with_chosen(chosen)) as comparison:
             comparison.given = GivenRewrite(self.request.models) if self.request.models else None
             yield comparison
+
+
+def _plain_subjects(ways: Sequence[SubjectName]) -> Iterator[SubjectName]:
+    """Yield the subjects without optimizations with which two ways can be compared, the first choice first."""
+    for way in ways:
+        if way.name == ONNXRUNTIME and not way.is_command:
+            yield way.with_option("optimization", "disabled")
+    yield SubjectName.parse("onnx-reference", SubjectKind.BACKEND)
 
 
 def _reduced_model(

@@ -11,6 +11,9 @@ with different answers, between which all releases are unknown.
    that the history names, then the middles of ever smaller ranges. Both parts are bisected then.
 
 `CaseQuestion` and `ModelQuestion` answer the question by a run. A fault is the cause and the outputs of a failure.
+
+If the reference does not judge the outputs of a model, its nodes are judged. If they are not judged either, the
+question is another one: does the release return the outputs of the newest one? `compare_releases` searches by it.
 """
 
 from __future__ import annotations
@@ -18,15 +21,21 @@ from __future__ import annotations
 from collections.abc import Sequence  # noqa: TC003 - msgspec reads the annotations
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from itertools import islice, pairwise
-from typing import TYPE_CHECKING, Literal
+from itertools import cycle, islice, pairwise
+from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
 from msgspec import Struct
 from packaging.version import Version
 
 from conformance.base.errors import ConformanceError, UsageError
 from conformance.base.serialization.printable_text import one_line, shorten_middle
 from conformance.base.verdicts import Verdict
+from conformance.exact.judgement.distances import are_comparable, find_distances
+from conformance.exact.models.values import have_same_bits
+from conformance.exact.reference.numbers.enclosure import Enclosure
+from conformance.own.audit.audit_report import JudgedShare
+from conformance.own.audit.audit_session import audit_subject
 from conformance.own.blame.difference import find_difference
 from conformance.own.blame.model_comparison import Failure, OpenSubjects, run_model
 from conformance.own.blame.verdict import BlameOutcome, ChangedReleases, enclose_outputs, is_judged, judge, output_share
@@ -48,6 +57,7 @@ if TYPE_CHECKING:
     from conformance.corpus.cases.corpus import CorpusCase
     from conformance.own.blame.blame_session import Request
     from conformance.run.results.records import Judged, Result
+    from conformance.subjects.calling.subject_loading import Subject
 
 MAX_SAMPLES = 16
 """Largest number of releases that are tested between ends with equal answers."""
@@ -133,6 +143,8 @@ class ReleaseSearch:
         hints: releases that are tested first if the ends have equal answers.
         observations: the answers so far, by release.
         settle: returns an answer as it is after the fault is known.
+        stops_unjudged: whether to end the search if nobody judges what the newest release computes. The reason holds
+            for all releases.
     """
 
     releases: Sequence[str]
@@ -140,6 +152,7 @@ class ReleaseSearch:
     hints: Sequence[str] = ()
     observations: dict[str, ReleaseAnswer] = field(default_factory=dict)
     settle: Callable[[ReleaseAnswer], ReleaseAnswer] = lambda answer: answer
+    stops_unjudged: bool = False
 
     def run(self) -> list[Change]:
         """Return the changes that were found, the oldest first; empty if all known answers are equal."""
@@ -185,6 +198,8 @@ class ReleaseSearch:
         unknown = -1
         known = 0
         while self._answer(numbers[known]) is FaultPresence.UNKNOWN:
+            if self.stops_unjudged and self.observations[self.releases[numbers[known]]].runs:
+                return None
             if known == len(numbers) - 1:
                 rest = [each for each in numbers if self._answer(each) is not FaultPresence.UNKNOWN]
                 return rest[0] if rest else None
@@ -471,10 +486,12 @@ class ModelQuestion(Question):
     Attributes:
         request: the model, its inputs and the subjects; the subject with releases is `named`.
         is_alone: whether no other way to compute the model is given.
+        computed: the outputs of each release that computes them.
     """
 
     request: Request | None = None
     is_alone: bool = False
+    computed: dict[str, ComputedOutputs] = field(default_factory=dict)
 
     def _test(self, named: SubjectName) -> tuple[Fault | None, str, tuple[str, ...]]:
         self.prepare(named)
@@ -484,6 +501,8 @@ class ModelQuestion(Question):
         assert self.request is not None
         wrong = set()
         judged = 0
+        reason = ""
+        computed = ComputedOutputs()
         with self.subjects.open(named) as (subject,):
             for number in range(len(self.request.data_sets)):
                 case = self.request.case(number)
@@ -496,13 +515,39 @@ class ModelQuestion(Question):
                 pairs = list(zip(found.outputs, expected.values(), strict=True))
                 shares = [output_share(*pair) for pair in pairs]
                 judged += sum(is_judged(*pair) for pair in pairs)
+                reason = reason or next((each for each in expected.values() if isinstance(each, str)), "")
+                computed.add(found.outputs, map(_open_part, found.outputs, expected.values()))
                 wrong |= {name for name, share in zip(expected, shares, strict=True) if share is not None and share > 1}
+            self.computed[named.release] = computed
+            if not judged:
+                return self._test_nodes(subject, computed, reason)
         if wrong:
             text = f"{', '.join(sorted(wrong))} outside of the bound"
             return Fault("an output is outside of its bound", frozenset(wrong)), text, subject.packages
-        if not judged:
-            return NOT_JUDGED, "the reference cannot compute the outputs", subject.packages
         return NO_FAULT, "all outputs are within their bounds", subject.packages
+
+    def _test_nodes(
+        self, subject: Subject, computed: ComputedOutputs, reason: str
+    ) -> tuple[Fault, str, tuple[str, ...]]:
+        """Judge the nodes of the model on the values of a release, because its outputs are not judged.
+
+        Args:
+            subject: the release.
+            computed: its outputs.
+            reason: why the outputs are not judged.
+        """
+        assert self.request is not None
+        audits = [audit_subject(self.request.model, subject, each) for each in self.request.data_sets]
+        wrong = {node.name for audit in audits for node in audit.wrong_nodes}
+        share = JudgedShare.of(audits)
+        if wrong:
+            text = f"{', '.join(sorted(wrong))} outside of the bound; {share.text}"
+            return Fault("a node is outside of its bound", frozenset(wrong)), text, subject.packages
+        if not share.has_judged:
+            return NOT_JUDGED, reason or "the outputs have no useful bound", subject.packages
+        if share.nodes == share.all_nodes:
+            computed.judge_all()
+        return NO_FAULT, share.text, subject.packages
 
     def _test_difference(self, named: SubjectName) -> tuple[Fault | None, str, tuple[str, ...]]:
         assert self.request is not None
@@ -518,6 +563,8 @@ class ModelQuestion(Question):
                     return None, answers[1].message or answers[0].message, packages
                 names = [value.name for value in case.model.graph.output]
                 difference = find_difference(names, *answers)
+                if not answers[1].failure:
+                    self.computed.setdefault(named.release, ComputedOutputs()).add(answers[1].outputs, ())
                 verdict = judge(comparison, case, difference, answers)
                 if verdict.outcome is BlameOutcome.NOT_JUDGED and not any(difference.failures):
                     return NOT_JUDGED, f"{verdict.outcome}: {verdict.reason}", packages
@@ -532,8 +579,124 @@ _ADMITTED = (BlameOutcome.NO_DIFFERENCE, BlameOutcome.BOTH_ADMISSIBLE, BlameOutc
 """Verdicts on a difference that is no fault of the second subject or of the graph optimizer."""
 
 
-def report_lines(named: SubjectName, search: ReleaseSearch, changes: Sequence[Change]) -> list[str]:
-    """Return the answers of the tested releases, and the changes, as lines of text."""
+@dataclass
+class ComputedOutputs:
+    """The outputs of one release for all data sets.
+
+    Attributes:
+        whole: the outputs.
+        unjudged: the elements that the reference does not judge; all elements of an output that it cannot compute.
+    """
+
+    whole: list[Any] = field(default_factory=list)
+    unjudged: list[Any] = field(default_factory=list)
+
+    def add(self, outputs: Iterable[Any], unjudged: Iterable[Any]) -> None:
+        """Add the outputs for one data set."""
+        self.whole += outputs
+        self.unjudged += unjudged
+
+    def judge_all(self) -> None:
+        """Note that all elements are judged, because all nodes are."""
+        self.unjudged = []
+
+
+def _open_part(actual: Any, expected: Any) -> Any:
+    """Return the elements of an output that the reference does not judge."""
+    if isinstance(expected, str) or not isinstance(actual, np.ndarray):
+        return actual
+    if not isinstance(expected, Enclosure) or not are_comparable(actual, expected):
+        return actual[:0].reshape(-1) if actual.ndim else np.empty(0, actual.dtype)
+    return actual[~find_distances(actual, expected).is_judged]
+
+
+@dataclass(frozen=True)
+class ReleaseComparison:
+    """The releases compared with the newest one that computes the outputs.
+
+    Attributes:
+        newest: this release.
+        search: the search; a release *has* the outputs of the newest one, or *lacks* them.
+        changes: the releases in which the outputs change.
+        is_judged: whether the reference judges all elements that change.
+    """
+
+    newest: str
+    search: ReleaseSearch
+    changes: Sequence[Change]
+    is_judged: bool
+
+
+def compare_releases(search: ReleaseSearch, question: ModelQuestion) -> ReleaseComparison | None:
+    """Search for the release in which the outputs of a model change; None if no tested release computes them.
+
+    Elements that the reference does not judge come first, because they are no fault that another search finds.
+
+    Args:
+        search: the search for a fault, which found none. Its releases are not tested again.
+        question: its question.
+    """
+    assert question.request is not None
+    names = [value.name for value in question.request.model.original.graph.output]
+    newest = next((release for release in reversed(search.releases) if release in question.computed), None)
+    if newest is None:
+        return None
+    for compares_whole in (False, True):
+
+        def parts(release: str, *, is_whole: bool = compares_whole) -> list[Any]:
+            computed = question.computed[release]
+            return computed.whole if is_whole else computed.unjudged
+
+        def observe(release: str) -> ReleaseAnswer:
+            if release not in search.observations:
+                search.observations[release] = search.observe(release)
+            found = search.observations[release]
+            if release not in question.computed:
+                return found if found.answer is FaultPresence.UNKNOWN else replace(found, answer=FaultPresence.LACKS)
+            differing = [
+                name
+                for name, one, other in zip(cycle(names), parts(release), parts(newest), strict=False)
+                if not have_same_bits(one, other)
+            ]
+            text = f"other values of {', '.join(dict.fromkeys(differing))}" if differing else ""
+            return ReleaseAnswer(FaultPresence.LACKS if differing else FaultPresence.HAS, text, found.packages)
+
+        compared = ReleaseSearch(search.releases, observe, search.hints)
+        changes = compared.run()
+        if changes:
+            return ReleaseComparison(newest, compared, changes, compares_whole)
+    return ReleaseComparison(newest, compared, (), True)
+
+
+def comparison_lines(named: SubjectName, comparison: ReleaseComparison) -> Iterator[str]:
+    """Yield the answers of a comparison of releases, and the changes, as lines of text."""
+    yield f"The releases compared with {named.name} {comparison.newest}:"
+    for release, found in comparison.search.tested:
+        same = "the same outputs" if found.answer is FaultPresence.HAS else "other outputs"
+        yield f"  {release}  {'unknown' if found.answer is FaultPresence.UNKNOWN else found.text or same}"
+    for change in comparison.changes:
+        after = f"; {change.before} is the release before" if not change.unknown else f" or after {change.before}"
+        yield f"The outputs changed in {named.name} {change.after}{after}."
+        yield from _environment_lines(comparison.search, change.before, change.after)
+    if not comparison.changes:
+        yield "All tested releases return the same outputs."
+    elif comparison.is_judged:
+        yield "All of these outputs are within their bounds."
+    else:
+        yield "The reference does not judge the elements that changed."
+
+
+def report_lines(
+    named: SubjectName, search: ReleaseSearch, changes: Sequence[Change], *, is_compared: bool = False
+) -> list[str]:
+    """Return the answers of the tested releases, and the changes, as lines of text.
+
+    Args:
+        named: the subject.
+        search: the search.
+        changes: the changes.
+        is_compared: whether the releases are also compared with each other, which says more than that none has a fault.
+    """
     tested = search.tested
     width = max((len(release) for release, _ in tested), default=0)
     known = sum(found.answer is not FaultPresence.UNKNOWN for _, found in tested)
@@ -548,7 +711,7 @@ def report_lines(named: SubjectName, search: ReleaseSearch, changes: Sequence[Ch
         lines.append(f"  Unknown before it: {', '.join(unknown)}" if unknown else "  Begin the range earlier.")
         if unknown:
             lines += _environment_lines(search, unknown[-1], oldest)
-    elif not changes:
+    elif not changes and not is_compared:
         is_known = any(found.answer is FaultPresence.LACKS for _, found in tested)
         lines.append("No tested release has the fault." if is_known else "No release in the range could be tested.")
     for change in changes:

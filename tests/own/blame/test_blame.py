@@ -600,6 +600,16 @@ def test_operator_without_reference_is_compared_with_the_result_without_optimiza
     assert decoded.unoptimized.ways[0] == ()
 
 
+def test_way_without_optimizations_is_not_compared_with_itself(tmp_path: Path, command: Any) -> None:
+    nodes = [helper.make_node("DFT", ["X"], ["Y"], inverse=1, onesided=1)]
+    model = write(tmp_path / "m.onnx", nodes, (3, 4, 2), tensor("Y", (3, 6, 1)))
+    words = ("-b", "onnx-reference", "-b", "fake_subject:wrong_transform", "--no-isolation")
+    assert command("blame", model.path, *words, "--json", tmp_path / "b.json").status == 1
+    verdict = json.loads((tmp_path / "b.json").read_text())["steps"]["verdict"]
+    assert verdict["outcome"] == "not judged"
+    assert "unoptimized" not in verdict
+
+
 def test_reduction_keeps_to_the_rounding_of_a_model_on_which_nobody_is_wrong(tmp_path: Path) -> None:
     weights = [numpy_helper.from_array(np.array([2], np.float32), "two")]
     model = write(tmp_path / "m.onnx", [helper.make_node("Pow", ["X", "two"], ["Y"])], weights=weights)

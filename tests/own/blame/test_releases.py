@@ -30,6 +30,8 @@ from conformance.studies.history.first_bad_release import (
     Question,
     ReleaseAnswer,
     ReleaseSearch,
+    compare_releases,
+    comparison_lines,
     releases_in_range,
     report_lines,
     search_document,
@@ -259,3 +261,66 @@ def test_case_question_reads_the_history_without_an_environment():
     question = CaseQuestion(NAMED, None, refuse, case=SimpleNamespace(), stored=stored)
     answers = [question.observe(release).answer for release in ("1.1", "1.0", "1.2")]
     assert answers == [FaultPresence.HAS, FaultPresence.LACKS, FaultPresence.UNKNOWN]
+
+
+class ReturnsTwice(correct):
+    """Returns twice the right outputs."""
+
+    @classmethod
+    def finish(cls, results):
+        return [2 * output for output in results]
+
+
+def compared(tmp_path, text, shape, backends, x):
+    """Search among releases 1.0, 1.1, …, and return the search and its comparison."""
+    onnx.save(onnx.parser.parse_model(text), tmp_path / "m.onnx")
+    data_set = InputSet("given", (np.full(shape, x, np.float32),))
+    request = Request(LoadedModel.read(tmp_path / "m.onnx"), [data_set], NAMED, NAMED)
+    releases = [f"1.{number}" for number in range(len(backends))]
+    fake = FakeReleases(dict(zip(releases, backends, strict=True)))
+    question = ModelQuestion(NAMED, fake, request=request, is_alone=True)
+    search = ReleaseSearch(releases, question.observe, settle=question.settle, stops_unjudged=True)
+    search.run()
+    return search, compare_releases(search, question)
+
+
+UNJUDGED = """<ir_version: 8, opset_import: ["": 17]>
+g (float[1, 3, 2] X) => (float[1, 4, 1] Y) { Y = DFT <inverse = 1, onesided = 1> (X) }"""
+"""A model whose result the page does not state."""
+
+
+def test_outputs_without_a_reference_are_compared_among_releases(tmp_path):
+    backends = [ReturnsTwice] * 3 + [correct] * 5
+    search, found = compared(tmp_path, UNJUDGED, (1, 3, 2), backends, 1)
+    assert (found.newest, found.changes, found.is_judged) == ("1.7", [Change("introduced", "1.3", "1.2", ())], False)
+    assert FaultPresence.HAS not in {each.answer for each in search.observations.values()}
+    assert any("fake 1.3; 1.2" in line for line in comparison_lines(NAMED, found))
+    assert len(search.observations) < len(backends)
+
+
+def test_equal_outputs_without_a_reference_have_no_change(tmp_path):
+    _, found = compared(tmp_path, UNJUDGED, (1, 3, 2), [correct] * 3, 1)
+    assert (found.changes, found.is_judged) == ((), True)
+
+
+class NextNumber(correct):
+    """Returns the next larger numbers."""
+
+    @classmethod
+    def finish(cls, results):
+        return [np.nextafter(output, np.float32(9)) for output in results]
+
+
+def test_outputs_within_their_bounds_that_change_are_no_fault(tmp_path):
+    text = '<ir_version: 8, opset_import: ["": 17]> g (float[2] X) => (float[2] Y) { Y = Tanh (X) }'
+    search, found = compared(tmp_path, text, (2,), [NextNumber, correct], 0.5)
+    assert {each.answer for each in search.observations.values()} == {FaultPresence.LACKS}
+    assert (found.is_judged, len(found.changes)) == (True, 1)
+
+
+def test_nodes_are_judged_if_the_outputs_of_a_release_are_not(tmp_path):
+    text = """<ir_version: 8, opset_import: ["": 17]> g (float[2, 2] X) => (float[2, 2] Y)
+    <float big = {1e30}> { a = Abs (X) b = Exp (a) c = Mul (b, big) d = Exp (c) Y = Mul (d, big) }"""
+    search, _ = compared(tmp_path, text, (2, 2), [wrong_abs, correct], 1)
+    answers = {release: each.answer for release, each in search.observations.items()}
+    assert answers == {"1.0": FaultPresence.HAS, "1.1": FaultPresence.LACKS}

@@ -556,10 +556,38 @@ def _tree_regressor(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
 def _tree_classifier(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     given = node.attributes
     labels = _class_labels(node)
+    if len(labels) == 2 and set(given["class_ids"]) == {1}:
+        return _binary_tree_classifier(node, inputs, labels)
     if len(labels) < 2 or len(set(given["class_ids"])) < len(labels):
         raise Unsupported("a tree ensemble without votes for each class, whose scores the page does not state")
     scores = _tree_scores(node, _read_trees(node, "class", len(labels)), inputs[0], "SUM", FLOAT)
     return [_top_class(scores, labels), _transformed(scores, given.get("post_transform", "NONE"))]
+
+
+def _binary_tree_classifier(node: Node, inputs: Sequence[Tensor], labels: Sequence[Any]) -> list[Tensor]:
+    """Enclose a classifier of two classes of which only the second has votes.
+
+    The page does not state the score of the first class: 0, or a complement of the other score by the convention of
+    converters. Therefore this score is open, and so is a label on which the readings differ. With a vote below 0, the
+    second class wins by a score above 0, and otherwise surely by a score above a half.
+
+    Raises:
+        Unsupported: the page does not state the score of the second class either.
+    """
+    given = node.attributes
+    transform = given.get("post_transform", "NONE")
+    if transform not in ("NONE", "LOGISTIC") or _attribute(node, "base_values", []).size:
+        raise Unsupported("a tree ensemble with votes for one of two classes, whose scores the page does not state")
+    scores = _tree_scores(node, _read_trees(node, "class", 2), inputs[0], "SUM", FLOAT)
+    second = scores.value[:, 1]
+    error = scores.error[:, 1]
+    threshold = 0.0 if np.min(_attribute(node, "class_weights")) < 0 else 0.5
+    is_certain = (second - error > threshold) | (second + error < 0)
+    is_open = np.broadcast_to([True, False], scores.shape)
+    label = None
+    if is_certain.all() or not isinstance(labels[0], str):
+        label = _labels_at((second > 0).astype(int), is_certain, labels)
+    return [label, _transformed(scores, transform).leave_open(is_open)]
 
 
 def _tree_ensemble(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:

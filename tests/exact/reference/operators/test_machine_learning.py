@@ -173,6 +173,22 @@ def test_quotient_by_a_negative_number_is_open_although_it_overflows() -> None:
     assert admissible_mask(np.float32([[-1, 0]]), Y).all()
 
 
+@pytest.mark.parametrize("transform", ["NONE", "LOGISTIC"])
+@pytest.mark.parametrize(("sign", "open_labels"), [(1, [True, False, True]), (-1, [False, False, False])])
+def test_classifier_with_votes_for_the_second_class_is_judged(
+    transform: str, sign: int, open_labels: list[bool]
+) -> None:
+    model = TREES | votes("class", 1) | {"classlabels_int64s": [3, 5], "post_transform": transform}
+    model |= {"class_ids": [1] * len(model["class_ids"]), "class_weights": [0.25 * sign, 0.5, 0.125 * sign, 0.375, 0]}
+    x = np.float32([[0] * 4, [9] * 4, [0] * 4])
+    labels, scores = enclose(ML, "TreeEnsembleClassifier", [x], 2, **model)
+    assert scores.unspecified.tolist() == [[True, False]] * 3
+    found = run(ML, "TreeEnsembleClassifier", [x], 2, **model)
+    assert admissible_mask(found[0], labels).all()
+    assert admissible_mask(found[1], scores).all()
+    assert not admissible_mask(found[1] + np.float32(0.01), scores)[:, 1].any()
+
+
 def test_labels_of_equal_scores_are_open() -> None:
     model = {"coefficients": [1.0, 1.0], "classlabels_ints": [3, 5]}
     labels = enclose(ML, "LinearClassifier", [np.float32([[2]])], 2, **model)[0]
