@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from conformance.base.errors import UsageError
+from conformance.base.errors import UnknownName, UsageError
 from conformance.base.files.temp_dir import check_empty, write_folder
 from conformance.base.serialization.terminal import print_line, print_progress, progress_counter
 from conformance.commands.command_options import add_options
@@ -130,6 +130,7 @@ def export(directory: Path, *, selection: Selection, data: Path | None = None) -
 def generate(
     generator: list[str] | None = None,
     onnx: bool = False,
+    operator: list[str] | None = None,
     model: list[Path] | None = None,
     inputs: Path | None = None,
     shape: list[str] | None = None,
@@ -165,6 +166,8 @@ def generate(
         raise UsageError("options-conflict.alone", option="--onnx")
     if model and (generator or corpus_version or release):
         raise UsageError("options-conflict.alone", option="--model")
+    if operator and not onnx:
+        raise UsageError("onnx-missing")
     if not model and (inputs is not None or shape or no_values):
         raise UsageError("model-missing")
     if release and (generator or check or corpus_version or replace):
@@ -174,7 +177,9 @@ def generate(
         return
     if not (check or replace):
         check_no_corpus(directory)
-    theirs = _onnx_cases() if onnx else _model_cases(model, inputs, shape, no_values=no_values) if model else None
+    theirs = (
+        _onnx_cases(operator) if onnx else _model_cases(model, inputs, shape, no_values=no_values) if model else None
+    )
     cases, added = (theirs.cases, theirs.added_files()) if theirs else (define_cases(generator or ()), {})
     with progress_counter("expected outputs", len(cases)) as progress:
         if check:
@@ -194,14 +199,24 @@ def generate(
     raise typer.Exit(1 if found else 0)
 
 
-def _onnx_cases() -> OnnxCases:
-    from conformance.own.model_cases.drawn_cases import drawn_cases
-    from conformance.own.model_cases.onnx_cases import define_onnx_cases, node_cases
+def _onnx_cases(chosen: Sequence[str] | None) -> OnnxCases:
+    """Return the cases of all operators, or of the chosen operators.
+
+    Raises:
+        UnknownName: onnx has no case of a chosen operator.
+    """
+    from conformance.own.model_cases.drawn_cases import count_drawn_cases, drawn_cases
+    from conformance.own.model_cases.onnx_cases import define_onnx_cases, node_cases, operators_by_case
 
     given = node_cases()
-    with progress_counter("cases of onnx", len(given)) as progress:
-        found = define_onnx_cases(given, progress)
-    found.cases += drawn_cases()
+    operators = operators_by_case(given)
+    for name in chosen or ():
+        if name not in operators.values():
+            raise UnknownName("not-in-onnx", name=name, known=sorted(set(operators.values())))
+    count = sum(not chosen or operator in chosen for operator in operators.values())
+    with progress_counter("cases", count + count_drawn_cases(chosen)) as progress:
+        found = define_onnx_cases(given, progress, chosen)
+        found.cases += drawn_cases(chosen, progress)
     return found
 
 

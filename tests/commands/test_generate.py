@@ -51,6 +51,7 @@ class TestGenerate:
             (("-g", QUICK, "--check"), "corpus.manifest-missing", ("out",)),
             (("-g", "adan"), "name.generator-not-found", ("adan", "adam")),
             (("--onnx", "-g", QUICK), "usage.options-conflict", ("--onnx",)),
+            (("--operator", "Relu"), "usage.onnx-missing", ("--onnx",)),
             (("--onnx", "--release"), "usage.options-conflict", ("--onnx",)),
             (("--onnx", "--corpus-version", "2.0.0"), "usage.options-conflict", ("--onnx",)),
         ],

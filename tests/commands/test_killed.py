@@ -13,6 +13,7 @@ import onnx
 import pytest
 from isolation_support import wait_until
 from onnx import TensorProto, helper
+from repository import exec_subject
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,7 +44,7 @@ def paths_in(folder: Path) -> set[str]:
         ("conformance.own.audit.audit_job.write_recording", ("audit", "m.onnx", "-b", "onnx-reference", "-n", "2")),
         (
             "conformance.subjects.harness_check.harness_session.HarnessProcess.send",
-            ("check-harness", f"exec:{sys.executable} -c pass"),
+            ("check-harness", exec_subject(sys.executable, "-c", "pass")),
         ),
         ("pathlib.Path.write_bytes", EVIDENCE),
     ],

@@ -13,7 +13,7 @@ import pytest
 from command_outputs import read_tree, results_by_key
 from corpora import ADAM, EXACT, SEVERAL, write_part
 from refusals import assert_bad_input
-from repository import DATA
+from repository import DATA, exec_subject
 
 from conformance.run.report.html.data import CASE_PLACEHOLDER, OPTIONS_PLACEHOLDER, RERUN_SCRIPTS, SUBJECT_PLACEHOLDER
 from conformance.run.report.html.subjects import columns
@@ -146,8 +146,9 @@ class TestBackends:
 
     def test_repro_of_harness_needs_no_suite(self, reproduced):
         suite = DATA.parent / "conformance" / "subjects"
-        harness = f"{suite}/calling/harness.py {suite}/adapters/onnx_reference.py:OnnxReferenceBackend"
-        ended = reproduced(OF_TYPE, "-b", f"exec:{sys.executable} {harness}", alone=True)
+        adapter = suite / "adapters" / "onnx_reference.py:OnnxReferenceBackend"
+        harness = exec_subject(sys.executable, suite / "calling" / "harness.py", adapter)
+        ended = reproduced(OF_TYPE, "-b", harness, alone=True)
         assert "X_new: got float64[4], expected float32[4]" in ended.out, ended
 
     def test_repro_script_of_exiting_backend_reports_the_exit(self, reproduced, here):

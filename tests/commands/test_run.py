@@ -150,6 +150,13 @@ class TestRun:
         run("-b", "fake_subject:wrong_on_argmax", "--lf", "--results", "out.jsonl")
         assert {case for _, case in results_by_key(here / "out.jsonl")} == {EXACT, INDEX}
 
+    def test_lf_runs_failures_of_level_should_if_they_can_fail_the_run(self, run, here):
+        run("-b", "fake_subject:always_wrong", "--select-level", "should")
+        run("-b", "fake_subject:always_wrong", "--lf", "--fail-level", "should", "--results", "out.jsonl")
+        assert {case for _, case in results_by_key(here / "out.jsonl")} == {SHOULD}
+        assert run("-b", "fake_subject:always_right", "--lf", "--results", "out.jsonl").status == 0
+        assert {case for _, case in results_by_key(here / "out.jsonl")} == set(SMALL)
+
     def test_interrupted_run_exits_with_130_and_fails(self, run, here):
         ended = run("-b", "fake_subject:interrupted", "--no-isolation", "--results", "out.jsonl")
         assert ended.status == 130

@@ -42,6 +42,19 @@ class TestBackends:
         assert len(told) == is_told
         assert all("Adam end" in line and "KeyError" in line for line in told)
 
+    def test_run_counts_missing_operators_as_one_cause_and_names_untested_operators(self, run, here):
+        (here / "given_table.py").write_text(
+            "from fake_subject import always_right\n"
+            "def prepare(model, device):\n"
+            "    [{'ArgMax': 1, 'Softmax': 1}[node.op_type] for node in model.graph.node]\n"
+            "    return always_right(model)\n"
+        )
+        told = run("-b", "given_table", "--no-diagnosis").out
+        assert len(re.findall(r"^\d+\. ", told, re.MULTILINE)) == 1
+        assert told.count(" on given_table") == 3
+        assert "--operator Softmax" in told
+        assert "generate" not in run("-b", "given_table", "--no-diagnosis", "--tag", "float").out
+
     def test_run_shows_only_smallest_case_of_cause(self, run):
         ended = run("-b", "fake_subject:raises_on_run", "--no-diagnosis")
         assert re.search(r"^1\. error: .* \(\d cases\)$", ended.out, re.MULTILINE), ended.out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 CASES = 40
 """Number of cases of a run."""
 
-LIGHT = f"exec:{sys.executable} -I -S {Path(__file__).with_name('light_harness.py')}"
+LIGHT = f"exec:{shlex.join([sys.executable, '-I', '-S', str(Path(__file__).with_name('light_harness.py'))])}"
 FIRST, SECOND, IN_PROCESS = f"{LIGHT} first", f"{LIGHT} second", "fake_subject:wrong_on_argmax"
 CORRECT, WRONG_ABS = "fake_subject:correct", "fake_subject:wrong_abs"
 RUN = ("run", "--data", "corpus", "--no-diagnosis")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from isolation_support import isolated_subject
 from large_models import double_identity
-from repository import ROOT
+from repository import ROOT, exec_subject
 
 from conformance.subjects.harness_check.check import check_harness
 from conformance.subjects.harness_check.harness_session import RuleState
@@ -31,7 +31,7 @@ def fake_runtime(tmp_path):
     (package / "package.json").write_text(json.dumps({"version": "1.0.0", "main": "index.mjs"}))
     shutil.copy(Path(__file__).with_name("fake_package.mjs"), package / "index.mjs")
     harness = shutil.copy(FOLDER / "harness.mjs", tmp_path)
-    subject = isolated_subject(f"exec:node {harness} onnxruntime-node")
+    subject = isolated_subject(exec_subject("node", harness, "onnxruntime-node"))
     yield subject.target
     client_of(subject).stop()
 

@@ -7,6 +7,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from repository import exec_subject
+
 from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
 from conformance.subjects.isolation.protocol import Limits
 from conformance.subjects.isolation.start_subjects import StartingSubjects
@@ -30,7 +32,7 @@ def isolated_subject(text: str, limits: Limits | None = None, kind: SubjectKind 
 
 def faulty_harness(name: str) -> str:
     """Return the name of a subject for one of the faulty harnesses."""
-    return f"exec:{sys.executable} {SUPPORT / 'fake_harness.py'} {name}"
+    return exec_subject(sys.executable, SUPPORT / "fake_harness.py", name)
 
 
 def processes_in(directory: Path) -> list[int]:

@@ -18,7 +18,7 @@ from conformance.exact.models.model_validity import model_violation
 from conformance.own.model_cases.onnx_cases import DRAWN_TAG, GENERATOR, answers_of_model, check_outputs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     from conformance.exact.declarations.drawing import DrawnNode
 
@@ -32,13 +32,22 @@ def drawn_cases(
         operators: the operators, or None for all.
         progress: is called with the name of each case.
     """
-    for operator, seeds in read_own_toml(__package__, "drawn_cases.toml").items():
-        if operators is None or operator in operators:
-            for number, seed in enumerate(seeds):
-                name = f"test_{operator.lower().replace('.', '_')}_ours_{number:02}"
-                progress(name)
-                with suppress(Unsupported):  # the judgement of a node became wider since its seed was chosen
-                    yield GENERATOR, drawn_case(name, draw_node(operator, seed))
+    for operator, seeds in _seeds(operators).items():
+        for number, seed in enumerate(seeds):
+            name = f"test_{operator.lower().replace('.', '_')}_ours_{number:02}"
+            progress(name)
+            with suppress(Unsupported):  # the judgement of a node became wider since its seed was chosen
+                yield GENERATOR, drawn_case(name, draw_node(operator, seed))
+
+
+def count_drawn_cases(operators: Collection[str] | None = None) -> int:
+    """Return the number of names for which `drawn_cases` calls `progress`."""
+    return sum(map(len, _seeds(operators).values()))
+
+
+def _seeds(operators: Collection[str] | None) -> dict[str, Sequence[str]]:
+    declared = read_own_toml(__package__, "drawn_cases.toml").items()
+    return {operator: seeds for operator, seeds in declared if operators is None or operator in operators}
 
 
 def drawn_case(name: str, drawn: DrawnNode) -> Case:

@@ -39,7 +39,7 @@ from conformance.own.model_cases.model_cases import MAX_CASE_ELEMENTS
 from conformance.own.model_cases.parts import part_of_model
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 
 GENERATOR = "onnx"
@@ -191,20 +191,34 @@ def _listed(reasons: Mapping[str, str]) -> list[str]:
     return [f"  {name}: {reason}" for name, reason in sorted(reasons.items())] or ["  none"]
 
 
-def define_onnx_cases(given_cases: Iterable[Any], progress: Callable[[str], None] = lambda _: None) -> OnnxCases:
+def operators_by_case(given_cases: Iterable[Any]) -> dict[str, str]:
+    """Return the operator that each node case of onnx tests, by the name of the case."""
+    operators: dict[str, str] = {}
+    for given in given_cases:
+        operators[given.name] = _operator(given, operators)
+    return operators
+
+
+def define_onnx_cases(
+    given_cases: Collection[Any],
+    progress: Callable[[str], None] = lambda _: None,
+    chosen: Collection[str] | None = None,
+) -> OnnxCases:
     """Return node cases of onnx with the answers of the reference.
 
     Args:
         given_cases: the cases, as `node_cases` returns them.
         progress: is called with the name of each case.
+        chosen: the operators whose cases are returned, or None for all.
     """
     found = OnnxCases()
-    operators: dict[str, str] = {}
-    models: dict[str, onnx.ModelProto] = {}
+    operators = operators_by_case(given_cases)
+    models = {given.name: given.model for given in given_cases}
     for given in given_cases:
+        operator = operators[given.name]
+        if chosen is not None and operator not in chosen:
+            continue
         progress(given.name)
-        operators[given.name] = operator = _operator(given, operators)
-        models[given.name] = given.model
         whole = _operator_model(given, models)
         try:
             data_sets = [_tensors(inputs, outputs) for inputs, outputs in given.data_sets]

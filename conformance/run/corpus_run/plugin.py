@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from conformance.base.verdicts import Level
     from conformance.corpus.cases.corpus import Corpus
     from conformance.run.corpus_run.runner import Outcome, RunObserver
 
@@ -117,12 +118,12 @@ def _selection(config: pytest.Config) -> dict[str, str]:
     return {name: "yes" if value is True else str(value) for name, value in texts.items()}
 
 
-def _share_last_failed(config: pytest.Config, items: Iterable[pytest.Item]) -> None:
+def _share_last_failed(config: pytest.Config, items: Iterable[pytest.Item], level: Level) -> None:
     """Make pytest's `--lf` use the results of the last run of the command `run` too."""
     cache: Any = config.pluginmanager.get_plugin("lfplugin")
     if cache is None:
         return
-    failed = read_last_failed()
+    failed = read_last_failed(level)
     for item in items:
         key = getattr(item, "id", item.nodeid)  # since pytest 9.2, the keys are objects
         if item.nodeid in failed:
@@ -136,15 +137,17 @@ class _CasePlugin:
 
     Args:
         items: pairs of subject and case.
+        level: weakest level of cases that can fail the run.
 
     Attributes:
         manifest: the file that identifies the corpus, which pytest collects.
     """
 
-    def __init__(self, corpus: Corpus, executor: Executor, items: Sequence[tuple[str, str]]) -> None:
+    def __init__(self, corpus: Corpus, executor: Executor, items: Sequence[tuple[str, str]], level: Level) -> None:
         self.manifest = corpus.file
         self._executor = executor
         self._items = items
+        self._level = level
         self._is_collected = False
         self._collected: set[tuple[str, str]] = set()
 
@@ -157,7 +160,7 @@ class _CasePlugin:
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: Sequence[pytest.Item]) -> None:
         """Store the items before another plugin or a conftest.py can remove some."""
-        _share_last_failed(config, items)
+        _share_last_failed(config, items, self._level)
         self._is_collected = True
         self._collected = _keys(items)
 
@@ -205,7 +208,8 @@ class WorkerPlugin(_CasePlugin):
         corpus, subjects = job.prepare_worker()
         self._config: Any = config
         executor = Executor(corpus, subjects, job.settings)
-        super().__init__(corpus, executor, [(chunk.subject, id) for chunk in job.chunks for id in chunk.cases])
+        items = [(chunk.subject, id) for chunk in job.chunks for id in chunk.cases]
+        super().__init__(corpus, executor, items, job.settings.fail_level)
 
     def pytest_sessionfinish(self) -> None:
         """Stop the subjects, and send the controller the items that this session should run."""
@@ -249,7 +253,7 @@ class SessionPlugin(_CasePlugin):
         if chosen:
             session.restrict({key for key in session.items if item_id(*key) in chosen})
         executor = Executor(session.corpus, session.subjects, session.settings)
-        super().__init__(session.corpus, executor, session.items)
+        super().__init__(session.corpus, executor, session.items, session.settings.fail_level)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
@@ -294,7 +298,8 @@ class SessionPlugin(_CasePlugin):
             return True
         except ConformanceError as error:
             raise pytest.exit.Exception(escape_unprintable(str(error)), returncode=2) from None
-        update_last_failed(self._has_failed)
+        weaker = self._session.recorder.judged.weaker_failures
+        update_last_failed(self._has_failed, [item_id(*item) for item in weaker])
         if self._end_of_loop is not None:
             raise self._end_of_loop
         return True

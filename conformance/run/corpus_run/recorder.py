@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from conformance import __version__
 from conformance.base.errors import OutputFault, UsageError
 from conformance.base.files.atomic_write import deferred_signals
-from conformance.base.verdicts import Verdict
+from conformance.base.verdicts import Level, Verdict
 from conformance.corpus.cases.case import MODELS_CORPUS
 from conformance.corpus.cases.case_loading import load_case_in_memory
 from conformance.corpus.cases.corpus import MANIFEST, manifest_bytes
@@ -31,7 +31,7 @@ from conformance.run.diagnosis.collected_results import ResultCollector
 from conformance.run.expectations.criterion import CaseFacts, case_facts
 from conformance.run.expectations.rules import Standing
 from conformance.run.results.failure_groups import CaseResult, FailureGrouper
-from conformance.run.results.missing_operators import missing_operator_sentences
+from conformance.run.results.missing_operators import missing_operator_sentences, other_operators_sentence
 from conformance.run.results.outcome_counts import count_node_shares
 from conformance.run.results.recorded_environment import processor
 from conformance.run.results.records import (
@@ -50,16 +50,16 @@ from conformance.run.results.records import (
 )
 from conformance.run.results.results_file import FORMAT, MAX_LINE_BYTES, encode_record, record_kind
 from conformance.run.results.subject_identity import subject_identity
+from conformance.run.results.unexpected_results import unexpected_kind
 from conformance.subjects.calling.request import adapter_digest
 from conformance.subjects.calling.subject_names import SubjectName
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from msgspec import Struct
 
-    from conformance.base.verdicts import Level
     from conformance.corpus.cases.corpus import Corpus, CorpusCase
     from conformance.run.corpus_run.resume import InterruptedRun
     from conformance.run.expectations.criterion import PassCriterion
@@ -163,6 +163,7 @@ class JudgedResults:
 
     Attributes:
         criterion: the pass criterion, which also counts the verdicts.
+        weaker_failures: subject and case of the failures that would fail a run with the level `should`.
     """
 
     def __init__(self, corpus: Corpus, criterion: PassCriterion, *, is_diagnosed: bool) -> None:
@@ -174,6 +175,7 @@ class JudgedResults:
         self._verdicts: dict[tuple[str, str], Verdict] = {}
         self._for_diagnosis: list[tuple[Result, Level]] = []
         self._unexpected: dict[tuple[str, str], Result] = {}
+        self.weaker_failures: set[tuple[str, str]] = set()
         self._grouper = FailureGrouper(
             lambda subject, case: CaseResult(self._case_record(case), self._unexpected[subject, case])
         )
@@ -200,6 +202,8 @@ class JudgedResults:
         if not self._is_failure_of_base(result):
             evidence = {"checks": result.checks, "recorded_outputs": result.recorded_outputs}
             self._for_diagnosis.append((without_evidence(result, **evidence), case.level))
+        if is_expected and result.level is Level.SHOULD and unexpected_kind(result, Level.SHOULD) is not None:
+            self.weaker_failures.add((result.subject, result.case))
         if not is_expected:
             self._unexpected[result.subject, result.case] = result
             self._grouper.add(self._case_record(case.id), result)
@@ -246,6 +250,19 @@ class JudgedResults:
             if result.verdict is Verdict.ERROR and result.phase != "start" and result.expected is None
         ]
         return missing_operator_sentences(errors, self._verdicts, lambda case: self._facts_of(case).operators)
+
+    def other_operators(self, backends: Collection[str]) -> list[str]:
+        """Return a sentence for each backend on operators that have no case of their own in the suite's corpus."""
+        if self._corpus.name or not backends:
+            return []
+        passing: dict[str, set[str]] = {id: set() for id in backends}
+        families = set()
+        for (subject, case), verdict in self._verdicts.items():
+            facts = self._facts_of(case)
+            families.add(facts.family)
+            if verdict is Verdict.PASS and subject in passing:
+                passing[subject] |= facts.operators
+        return [other_operators_sentence(subject, operators, families) for subject, operators in passing.items()]
 
     def failing_cases(self) -> dict[str, list[str]]:
         """Return the ids of all failing cases by subject, of every level, also of known failures."""

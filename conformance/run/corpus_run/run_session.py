@@ -93,7 +93,7 @@ class RunSession:
             self._all_items = self.items
             if last_failed:
                 by_id = {item_id(*item): item for item in self.items}
-                self.restrict({by_id[id] for id in select_last_failed(by_id)})
+                self.restrict({by_id[id] for id in select_last_failed(by_id, settings.fail_level)})
             self._is_selected = bool(settings.selection.options or settings.shard)
             self.recorder = self._new_recorder(expectations)
         except BaseException:
@@ -175,6 +175,15 @@ class RunSession:
         """Number of cases that are run."""
         before = self._interrupted_run
         return before.header.corpus.selected if before else len({case for _, case in self.items})
+
+    @property
+    def first_backends(self) -> list[str]:
+        """The backends of a run of the whole corpus without expectations, as the first run of a backend is."""
+        settings = self.settings
+        is_part = self._is_selected or len(self.items) < len(self._all_items)
+        if is_part or settings.expect or settings.baseline or settings.relative_to:
+            return []
+        return [subject.id for subject in self.subjects if subject.kind is SubjectKind.BACKEND]
 
     def continue_interrupted_run(self) -> None:
         """Read the results of the interrupted run that this run continues, if any.

@@ -52,6 +52,7 @@ class Outcome:
         fault: an internal error after the verdicts, or None.
         is_interrupted: whether the user interrupted the run.
         missing_operators: a sentence for each subject that ends in an error where it seems to lack operators.
+        other_operators: a sentence for each backend of a first run on operators without cases of their own.
     """
 
     settings: Settings
@@ -64,6 +65,7 @@ class Outcome:
     fault: OutputFault | None = None
     is_interrupted: bool = False
     missing_operators: Sequence[str] = ()
+    other_operators: Sequence[str] = ()
 
     def __bool__(self) -> bool:
         return self.passes
@@ -230,6 +232,7 @@ def _finish(session: RunSession, execution: Execution, *, is_interrupted: bool) 
         fault,
         is_interrupted,
         judged.missing_operators(),
+        judged.other_operators(session.first_backends) if not is_interrupted else [],
     )
 
 

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from conformance.run.corpus_run.corpus_job import Chunk
+    from conformance.run.corpus_run.recorder import JudgedResults
     from conformance.run.corpus_run.run_session import RunSession
     from conformance.run.corpus_run.runner import Outcome, WorkerExecution
     from conformance.run.results.failure_groups import FailureGroup
@@ -78,7 +79,8 @@ class OutputOptions:
 class TerminalObserver(RunObserver):
     """Prints the progress of a run, and stores which cases failed for `--last-failed` at the end of the execution."""
 
-    def __init__(self) -> None:
+    def __init__(self, judged: JudgedResults) -> None:
+        self._judged = judged
         self._has_failed: dict[tuple[str, str], bool] = {}
         self._stack = ExitStack()
         self._advance: Callable[[str], None] | None = None
@@ -97,7 +99,8 @@ class TerminalObserver(RunObserver):
     def execution_ended(self) -> None:
         """Remove the progress bar."""
         self._stack.close()
-        update_last_failed({item_id(*item): has_failed for item, has_failed in self._has_failed.items()})
+        weaker = [item_id(*item) for item in self._judged.weaker_failures]
+        update_last_failed({item_id(*item): has_failed for item, has_failed in self._has_failed.items()}, weaker)
         self._has_failed = {}
 
     def run_interrupted(self, recorded: int, expected: int) -> None:
@@ -129,7 +132,7 @@ def judge_and_print(session: RunSession, execution: WorkerExecution, options: Ou
     gc.freeze()  # what exists now lives until the end of the run
     gc.enable()
     try:
-        outcome = judge_corpus(session, execution, TerminalObserver())
+        outcome = judge_corpus(session, execution, TerminalObserver(session.recorder.judged))
     except KeyboardInterrupt:
         print_notice(_interrupted_sentence(session))
         raise
@@ -179,7 +182,7 @@ def print_outcome(outcome: Outcome, options: OutputOptions) -> None:
     lines = [_selection_line(outcome), *(share.sentence for share in outcome.node_shares), *_notes(outcome)]
     lines += [counts.weaker_sentence] if counts.weaker_sentence else []
     lines += [*_group_lines(outcome.groups, options.detail), *_unexplained(outcome, options.detail)]
-    lines += map(one_line, outcome.missing_operators)
+    lines += map(one_line, [*outcome.missing_operators, *outcome.other_operators])
     lines += [_next_command(outcome.groups, options)] if outcome.groups and options.keeps_corpus else []
     for line in lines:
         print_styled(line, err=options.to_stderr)

@@ -18,6 +18,7 @@ from conformance.base.verdicts import Level, Verdict
 from conformance.corpus.cases.case import CaseKind
 from conformance.run.expectations.support import ELEMENT_TYPES, SupportCounter, support_name
 from conformance.run.results.failure_groups import location_file
+from conformance.run.results.missing_operators import named_operators
 from conformance.run.results.outcome_counts import is_known_failure
 from conformance.run.results.records import Expected
 from conformance.run.results.unexpected_results import UnexpectedKind, unexpected_kind, unnamed_checks
@@ -113,9 +114,30 @@ def reason_sentences(groups: Mapping[UnexpectedGroup, Sequence[str]]) -> list[st
     Args:
         groups: for each group, the ids of its cases.
     """
-    sentences = [_sentence(group, sorted(groups[group])) for group in sorted(groups)]
+    sentences = list(_merged_sentences(groups))
     more = len(sentences) - MAX_REASONS
     return [*sentences[:MAX_REASONS], f"and {more} more reasons"] if more > 0 else sentences
+
+
+MAX_FAMILIES_WITH_ERRORS = 3
+"""Number of operators whose errors have a reason each; the errors of more operators often have one cause."""
+
+
+def _merged_sentences(groups: Mapping[UnexpectedGroup, Sequence[str]]) -> Iterator[str]:
+    """Yield the sentences of all groups; unexpected errors of many operators on a subject have one sentence."""
+    of_errors: dict[UnexpectedGroup, list[UnexpectedGroup]] = defaultdict(list)
+    for group in sorted(groups):
+        is_error = group.kind is UnexpectedKind.UNEXPECTED and group.verdict is Verdict.ERROR
+        family = "" if is_error else group.family
+        merged = UnexpectedGroup(group.kind, group.subject, family, group.verdict, group.location, group.expected)
+        of_errors[merged].append(group)
+    for own in of_errors.values():
+        if len(own) > MAX_FAMILIES_WITH_ERRORS:
+            families = named_operators([group.family for group in own])
+            cases = sorted(case for group in own for case in groups[group])
+            yield _sentence(UnexpectedGroup(own[0].kind, own[0].subject, families, own[0].verdict), cases)
+        else:
+            yield from (_sentence(group, sorted(groups[group])) for group in own)
 
 
 _ENTRY_PREDICATES = {

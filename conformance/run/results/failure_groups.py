@@ -18,6 +18,7 @@ from conformance.base.serialization.printable_text import shorten_middle
 from conformance.base.verdicts import Verdict
 from conformance.corpus.cases.case import CaseKind
 from conformance.exact.clauses import clauses as specification_clauses
+from conformance.run.results.missing_operators import missing_operator, named_operators
 from conformance.run.results.violations import MAX_SIGNATURE_LENGTH, normalize_message, strip_tensor_number
 
 if TYPE_CHECKING:
@@ -355,8 +356,14 @@ class FailureGrouper:
             topics = _tested_operators(case)
         elif cause.kind in {CauseKind.WRONG_VALUES, CauseKind.WRONG_RETURN}:
             topics = violated_clauses(case, result.outputs)
+        operator = ""
+        if result.verdict is Verdict.ERROR and cause.kind is CauseKind.MESSAGE:
+            missing = missing_operator(result.message, {node.op_type for node in case.model.nodes})
+            if missing is not None:
+                operator, message = missing
+                cause = Cause(cause.kind, (normalize_message(message),))
         key = _GroupKey(result.subject, result.verdict, cause, is_by_operator)
-        self._groups[key, topics][result.case] = _GroupedCase(_case_size(case), _shown_message(result))
+        self._groups[key, topics][result.case] = _GroupedCase(_case_size(case), _shown_message(result), operator)
 
     def groups(self, diagnoses: Iterable[DiagnosisRecord]) -> list[FailureGroup]:
         """Return the groups by subject: first those that a diagnosis explains, then those with most cases.
@@ -408,10 +415,11 @@ class FailureGrouper:
     def _group(self, key: _GroupKey, group: _CaseGroup, clause: str | None = None) -> FailureGroup:
         cases = tuple(sorted(group, key=lambda case: (group[case].size, case)))
         messages = {one.message for one in group.values()} if key.verdict != Verdict.FAIL else set()
+        operators = {one.missing for one in group.values()} - {""}
         return FailureGroup(
             key.subject,
             key.verdict,
-            key.cause.text,
+            f"{key.cause.text}, for {named_operators(operators)}" if operators else key.cause.text,
             clause,
             key.cause.check,
             None,
@@ -436,10 +444,11 @@ class _GroupKey:
 
 
 class _GroupedCase(NamedTuple):
-    """The size of a case of a group, and the message of the subject."""
+    """The size of a case of a group, the message of the subject, and the operator that it names as missing, if any."""
 
     size: tuple[int, int]
     message: str
+    missing: str = ""
 
 
 _CaseGroup: TypeAlias = dict[str, _GroupedCase]

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
+
+from conformance.exact.models.types import TRAINING_DOMAIN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
@@ -21,6 +24,65 @@ MAX_NAMED_OPERATORS = 3
 """Number of operators that a sentence names."""
 
 _MAX_EXCEPTION_LENGTH = 60
+_MAX_LINE_LENGTH = 1000
+
+
+def missing_operator(message: str, operators: Collection[str]) -> tuple[str, str] | None:
+    """Return the operator that an error names as missing, and the first line without its name; None if it names none.
+
+    A table of kernels without the operator ends in KeyError with its name. The operator can be in a function or a
+    subgraph, so it may also be another operator of ONNX.
+
+    Args:
+        message: the message of the error.
+        operators: the operators of the case.
+    """
+    line = message.partition("\n")[0].strip()
+    if found := re.fullmatch(r"KeyError: '(\w{1,100})'", line):
+        name = found[1]
+        return (name, "KeyError: '…'") if name in operators or _is_onnx_operator(name) else None
+    if len(line) > _MAX_LINE_LENGTH or not re.search(_MISSING, line, re.IGNORECASE):
+        return None
+    for name in sorted(operators):
+        text, count = re.subn(rf"\b{re.escape(name)}\b", "…", line)
+        if count:
+            return name, text
+    return None
+
+
+def _is_onnx_operator(name: str) -> bool:
+    from onnx import defs
+
+    return any(defs.has(name, domain) for domain in ("", "ai.onnx.ml", TRAINING_DOMAIN))
+
+
+def other_operators_sentence(subject: str, passing: Iterable[str], tested: Collection[str]) -> str:
+    """Return which operators of a backend have no case of their own in the corpus, and the commands that test them.
+
+    Args:
+        subject: the name of the backend.
+        passing: the operators of its passing cases.
+        tested: the operators and passes that the corpus tests.
+    """
+    others = sorted({name for name in passing if name not in tested and _is_onnx_operator(name)})
+    options = [word for name in others for word in ("--operator", name)] if len(others) <= MAX_NAMED_OPERATORS else []
+    generate = shlex.join(["onnx-conformance", "generate", "--onnx", *options])
+    run = shlex.join(["onnx-conformance", "run", "--data", "onnx-cases", "-b", subject])
+    them = "it" if len(others) == 1 else "them"
+    if others:
+        which = f"{named_operators(others)} passed as parts of cases, but no case here is about {them}"
+    else:
+        which = f"the cases here are about {named_operators(tested)} alone"
+    return f"{subject}: {which}. To test {them if options else 'all operators'}: {generate}; then {run}"
+
+
+def named_operators(operators: Collection[str]) -> str:
+    """Return the names of the first operators, and the number of the others, as a phrase."""
+    names = sorted(operators)
+    *first, last = names[:MAX_NAMED_OPERATORS]
+    if more := names[MAX_NAMED_OPERATORS:]:
+        return f"{', '.join([*first, last])} and {len(more)} more"
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def missing_operator_sentences(
@@ -65,9 +127,7 @@ def _names_missing(message: str, operator: str) -> bool:
 
 
 def _sentence(subject: str, exception: str, operators: list[str]) -> str:
-    named = ", ".join(operators[:MAX_NAMED_OPERATORS])
-    more = f" and {len(operators) - MAX_NAMED_OPERATORS} more operators" if operators[MAX_NAMED_OPERATORS:] else ""
     return (
-        f"{subject}: most cases of {named}{more} end in {exception}. A missing operator is reported by"
+        f"{subject}: most cases of {named_operators(operators)} end in {exception}. A missing operator is reported by"
         " NotImplementedError, or by the answer `unsupported` of a harness; its cases then fail no run."
     )

@@ -166,10 +166,15 @@ def _run_installer(requirements: Requirements, command: Sequence[str], scratch: 
     if done.returncode and os.strerror(errno.ENOSPC).encode() in done.stdout + done.stderr:
         raise StorageError("disk-full.environment", subject=requirements.subject)
     if done.returncode:
-        raise SubjectError(
-            "not-installable", subject=requirements.subject, reason=last_error_line(done.stderr or done.stdout)
-        )
+        reason = last_error_line(done.stderr or done.stdout)
+        if missing := _NO_VERSION.search(reason):
+            package, release = missing.groups()
+            raise SubjectError("no-such-release", subject=requirements.subject, package=package, release=release)
+        raise SubjectError("not-installable", subject=requirements.subject, reason=reason)
 
+
+_NO_VERSION = re.compile(r"there is no version of ([\w.-]+)==([\w.+!]+)")
+"""uv's answer if the index has the package without this release. pip does not distinguish it from other reasons."""
 
 _LABEL_PATTERN = re.compile("^(?:cause:|error:|\N{MULTIPLICATION SIGN}|╰─▶|├─▶) ", re.IGNORECASE)
 """Beginning of an error in the output of pip and uv."""

@@ -16,6 +16,7 @@ from fake_subject import INJECTED_PASS
 from msgspec import UNSET, to_builtins
 from onnx import TensorProto, helper, numpy_helper
 from refusals import assert_bad_input, assert_raises
+from repository import exec_subject
 
 from conformance.base.serialization.codec import encode_json
 from conformance.base.serialization.decoding import decode_json
@@ -81,7 +82,7 @@ def subject_named(name: str, kind: SubjectKind) -> SubjectName:
 
 def harness(name: str) -> str:
     """Return the name of a subject of `fake_harness`, which fails on an Abs in a process of its own."""
-    return f"exec:{sys.executable} {SUPPORT / 'fake_harness.py'} {name}"
+    return exec_subject(sys.executable, SUPPORT / "fake_harness.py", name)
 
 
 def steps_of(session: Session) -> dict[str, Any]:

@@ -12,10 +12,12 @@ import numpy as np
 import onnx
 import pytest
 from onnx.backend.test.loader import load_model_tests
+from refusals import assert_bad_input
 from script_modules import script_module
 from session_cache import compute_once
 
 from conformance.base.verdicts import Level
+from conformance.corpus.cases.case_json import read_case_json
 from conformance.corpus.cases.case_loading import load_case_in_memory
 from conformance.corpus.cases.corpus import open_corpus
 from conformance.corpus.generation.write_corpus import generate
@@ -61,6 +63,19 @@ def onnx_corpus(onnx_cases, tmp_path_factory):
 
 def by_id(onnx_cases):
     return {case.id: case for _, case in onnx_cases.cases}
+
+
+def test_generate_of_chosen_operators_writes_their_cases_alone(command, here, given_cases, monkeypatch):
+    monkeypatch.setattr("conformance.own.model_cases.onnx_cases.node_cases", lambda: list(given_cases.values()))
+    ended = command("generate", "--onnx", "--operator", "Relu", "--output", "relu")
+    assert ended.status == 0, ended
+    corpus = open_corpus(here / "relu")
+    found = {id: read_case_json(corpus, case) for id, case in corpus.cases.items()}
+    assert {document.tags[0] for document in found.values()} == {"Relu"}
+    assert {"test_relu", "test_relu_hard"} <= found.keys()
+    assert_bad_input(
+        command("generate", "--onnx", "--operator", "Relo", "--output", "other"), "name.not-in-onnx", "Relu"
+    )
 
 
 def test_define_onnx_cases_leaves_out_what_files_cannot_hold(onnx_cases):

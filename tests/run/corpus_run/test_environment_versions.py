@@ -8,6 +8,7 @@ from importlib import metadata
 
 import pytest
 from corpora import ADAM
+from repository import exec_subject
 
 from conformance.run.corpus_run import environment_versions as module
 from conformance.run.corpus_run.environment_versions import dependency_versions, subject_files_digest
@@ -56,7 +57,7 @@ def test_subject_files_digest_of_command_depends_on_its_files(tmp_path):
     digests = []
     for text in ("one", "two"):
         program.write_text(text)
-        digests.append(subject_files_digest(f"exec:python3 {program}", SubjectKind.BACKEND))
+        digests.append(subject_files_digest(exec_subject("python3", program), SubjectKind.BACKEND))
     assert all(digests)
     assert digests[0] != digests[1]
 

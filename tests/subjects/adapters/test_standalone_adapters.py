@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
+import shlex
 import sys
 
 import pytest
 from command_outputs import results_by_key
-from repository import ROOT
+from repository import ROOT, exec_subject
 
 from conformance.subjects.harness_check.check import check_harness
 from conformance.subjects.harness_check.harness_session import RuleState
@@ -31,7 +32,7 @@ def isolated_adapter(tmp_path):
     """Return a function from an adapter's file, class and options to a subject that runs where there is no suite."""
     program = tmp_path / "isolated_adapter.py"
     program.write_text(PROGRAM)
-    return lambda name: f"exec:{sys.executable} {program} {ADAPTERS}/{name}"
+    return lambda name: exec_subject(sys.executable, program, ADAPTERS / name)
 
 
 @pytest.mark.parametrize(
@@ -74,6 +75,6 @@ def test_adapter_without_prepare_is_refused(command, here, small_corpus):
 
 
 def test_isolated_harness_violates_no_harness_rule(isolated_adapter):
-    argv = isolated_adapter(ONNXRUNTIME).removeprefix("exec:").split(" ")
+    argv = shlex.split(isolated_adapter(ONNXRUNTIME).removeprefix("exec:"))
     failing = [outcome for outcome in check_harness(argv, 60) if outcome.state is RuleState.FAILS]
     assert failing == []

@@ -107,6 +107,12 @@ def test_run_subject_with_python_of_environment(make, command, small_corpus, her
     assert read_records(here / "r.jsonl")[0]["subjects"][0]["version"] == wheel_index.RIGHT
 
 
+def test_create_of_release_that_does_not_exist_names_it(make):
+    made = make(subject("9.9.9"))
+    assert (made.status, made.code) == (2, "subject.no-such-release")
+    assert "9.9.9" in made.err
+
+
 @pytest.mark.parametrize("release", [wheel_index.OPTIMIZER, wheel_index.INSTALLS])
 def test_run_optimizer_release_uses_its_environment_only(make, command, small_corpus, here, release):
     named = f"onnxsim@{release}"

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as of_numpy
-from repository import DATA, SUPPORT
+from repository import DATA, SUPPORT, exec_subject
 
 from conformance.exact.models.arrays import dtype_of, type_name
 from conformance.run.results.results_file import read_results
@@ -67,7 +67,7 @@ ATTACKS = [
 @pytest.mark.parametrize(("attack", "verdict", "message"), ATTACKS, ids=[row[0] for row in ATTACKS])
 def test_hostile_answer_is_a_verdict_and_memory_stays_below_a_gibibyte(process, here, attack, verdict, message):
     is_optimizer = "model" in attack
-    harness = f"exec:{sys.executable} {SUPPORT / 'fake_harness.py'} {attack}"
+    harness = exec_subject(sys.executable, SUPPORT / "fake_harness.py", attack)
     subject = ("-o", harness) if is_optimizer else ("-b", harness)
     case = PASS_CASE if is_optimizer else "test_momentum_multiple"
     timeout = "3" if verdict == "timeout" else "20"

@@ -15,7 +15,7 @@ from command_outputs import results_by_key
 from corpora import ADAM, EXACT, REPEATED, SEVERAL
 from isolation_support import HANG, isolated_subject
 from large_models import double_identity
-from repository import DATA
+from repository import DATA, exec_subject
 
 from conformance.base.serialization.json_schema import schema_violation
 from conformance.base.verdicts import Verdict
@@ -295,6 +295,6 @@ def test_run_on_crashing_and_hanging_subjects_has_every_verdict(process, here, s
 
 
 def test_run_without_isolation_still_isolates_commands(process, small_corpus):
-    harness = f"exec:{sys.executable} -m conformance.subjects.calling.harness fake_subject:always_right"
+    harness = exec_subject(sys.executable, "-m", "conformance.subjects.calling.harness", "fake_subject:always_right")
     arguments = ("--no-isolation", "-b", harness, "-b", "fake_subject:always_right", "--data", small_corpus)
     assert process("fork", "run", *arguments).status == 0

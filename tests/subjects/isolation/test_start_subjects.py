@@ -11,6 +11,7 @@ from command_outputs import read_records, results_by_key
 from corpora import SMALL
 from isolation_support import HANG, isolated_subject, processes_in, wait_until
 from refusals import assert_raises
+from repository import exec_subject
 
 from conformance.base.errors import SubjectError, UnknownName
 from conformance.run.judging.backend import judge_backend
@@ -83,7 +84,7 @@ def test_slow_start_is_awaited(module, case_of):
 @pytest.mark.parametrize(("source", "failure"), NO_START.items(), ids=["ends", "text", "other", "version"])
 def test_harness_that_does_not_answer_start_fails(module, source, failure):
     module("harness", f"{source}\n")
-    subject = isolated_subject(f"exec:{sys.executable} harness.py")
+    subject = isolated_subject(exec_subject(sys.executable, "harness.py"))
     assert failure in client_of(subject).info().failure
 
 
@@ -92,12 +93,12 @@ def test_harness_error_at_start_has_hint_and_code(module):
         "harness", 'print(\'{"seq":1,"error":"Acme is not installed.","hint":"Install it.","code":"subject.acme"}\')\n'
     )
     with assert_raises("subject.acme", "Acme", "Install it."):
-        isolated_subject(f"exec:{sys.executable} harness.py")
+        isolated_subject(exec_subject(sys.executable, "harness.py"))
 
 
 def test_harness_of_other_kind_is_refused(module):
     module = "conformance.subjects.adapters.reference:ReferenceBackend"
-    harness = f"exec:{sys.executable} -m conformance.subjects.calling.harness {module}"
+    harness = exec_subject(sys.executable, "-m", "conformance.subjects.calling.harness", module)
     with assert_raises("subject.wrong-kind", harness):
         isolated_subject(harness, kind=SubjectKind.OPTIMIZER)
 
@@ -165,7 +166,7 @@ def test_exec_subject_is_not_run_by_shell(here):
 
 
 def test_results_of_exec_subject_have_language(process, here, small_corpus):
-    harness = f"exec:{sys.executable} -m conformance.subjects.calling.harness fake_subject:always_right"
+    harness = exec_subject(sys.executable, "-m", "conformance.subjects.calling.harness", "fake_subject:always_right")
     ended = process("fork", "run", "-b", harness, "--data", small_corpus, "--results", "out.jsonl")
     assert ended.status == 0
     (subject,) = read_results(here / "out.jsonl").header.subjects
