@@ -7,8 +7,6 @@ import shlex
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
-from conformance.exact.models.types import TRAINING_DOMAIN
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
@@ -51,7 +49,9 @@ def missing_operator(message: str, operators: Collection[str]) -> tuple[str, str
 
 
 def _is_onnx_operator(name: str) -> bool:
-    from onnx import defs
+    from onnx import defs  # late: a run without errors does not import onnx here
+
+    from conformance.exact.models.graphs import TRAINING_DOMAIN
 
     return any(defs.has(name, domain) for domain in ("", "ai.onnx.ml", TRAINING_DOMAIN))
 
