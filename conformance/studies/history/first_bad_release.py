@@ -32,7 +32,7 @@ from conformance.base.errors import ConformanceError, UsageError
 from conformance.base.serialization.printable_text import one_line, shorten_middle
 from conformance.base.verdicts import Verdict
 from conformance.exact.judgement.distances import are_comparable, find_distances
-from conformance.exact.models.values import have_same_bits
+from conformance.exact.models.arrays import have_same_bits
 from conformance.exact.reference.numbers.enclosure import Enclosure
 from conformance.own.audit.audit_report import JudgedShare
 from conformance.own.audit.audit_session import audit_subject
