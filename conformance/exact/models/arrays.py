@@ -13,7 +13,7 @@ import hashlib
 import math
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from math import prod
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -297,10 +297,16 @@ def value_byte_count(value: Value) -> int:
     return 0
 
 
+@lru_cache(maxsize=64)
+def _type_text(dtype: np.dtype[Any]) -> str:
+    """Return a type as text; NumPy composes the text anew each time, in Python."""
+    return str(dtype)
+
+
 def value_bytes(value: Value) -> bytes:
     """Return bytes that two values share if and only if they have the same types, shapes and elements."""
     if isinstance(value, np.ndarray):
-        content = [f"{value.dtype} {value.shape} ".encode(), element_bytes(value)]
+        content = [f"{_type_text(value.dtype)} {value.shape} ".encode(), element_bytes(value)]
     elif isinstance(value, list | tuple):
         content = list(map(value_bytes, value))
     elif isinstance(value, dict):
