@@ -342,7 +342,7 @@ def test_tied_index_sets_cover_lanes_and_ends():
 def test_tile_to_shape_repeats_the_period():
     part = tile_to_shape("period", PERIOD, "X", (3, 50))
     part = join_parts((part, type(part)(given={"X": np.zeros((3, 50), dtype=np.int32)})))
-    assert np.array_equal(outputs(part, {"period": PERIODIC})["X"], np.resize(PERIODIC, (3, 50)))
+    np.testing.assert_array_equal(outputs(part, {"period": PERIODIC})["X"], np.resize(PERIODIC, (3, 50)))
 
 
 @pytest.mark.parametrize("index", [0, 60, 61, 300, 487, 488, 511])

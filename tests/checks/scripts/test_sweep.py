@@ -51,7 +51,7 @@ def test_variants_agree_with_onnxruntime(script):
     node = draw_node("MatMul", "4", {"declaration": 0, "type T": 0, "values of A": 2, "values of B": 2})
     (expected,) = script.run_onnxruntime(node.model, node.inputs, is_optimized=True)
     for variant in (script.in_other_order(node, 1), script.with_fused_multiply_add(node)):
-        assert np.allclose(variant[0], expected, rtol=1e-3, atol=1e-4)
+        np.testing.assert_allclose(variant[0], expected, rtol=1e-3, atol=1e-4)
 
 
 @pytest.mark.parametrize(

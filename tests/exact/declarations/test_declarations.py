@@ -95,7 +95,7 @@ def test_draw_node_keeps_the_other_choices_and_elements_if_a_size_is_chosen() ->
     chosen = {"declaration": 0, "rank": 1, "values of X": MODES.index("near 1")}
     large = draw_node("Softmax", "1", chosen | {"size S1": 4})
     small = draw_node("Softmax", "1", chosen | {"size S1": 1})
-    assert np.array_equal(large.operands["X"][: small.operands["X"].shape[0]], small.operands["X"])
+    np.testing.assert_array_equal(large.operands["X"][: small.operands["X"].shape[0]], small.operands["X"])
     assert {name: choice.index for name, choice in large.choices.items() if name != "size S1"} == {
         name: choice.index for name, choice in small.choices.items() if name != "size S1"
     }

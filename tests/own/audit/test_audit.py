@@ -470,7 +470,7 @@ def test_reports_have_every_node(chain: LoadedModel) -> None:
 
 def test_same_seed_gives_the_same_inputs(chain: LoadedModel) -> None:
     first, second, other = (make_inputs(chain.original.graph, {}, seed) for seed in (1, 1, 2))
-    assert np.array_equal(first.arrays[0], second.arrays[0])
+    np.testing.assert_array_equal(first.arrays[0], second.arrays[0])
     assert not np.array_equal(first.arrays[0], other.arrays[0])
 
 
@@ -494,10 +494,10 @@ def test_saved_inputs_are_read_again(chain: LoadedModel, tmp_path: Path) -> None
     data_set = make_inputs(chain.original.graph, {}, 7)
     save_inputs_to(tmp_path / "saved", [data_set], ["X"])
     (read,) = read_inputs(tmp_path / "saved", chain.original.graph)
-    assert np.array_equal(read.arrays[0], data_set.arrays[0])
+    np.testing.assert_array_equal(read.arrays[0], data_set.arrays[0])
     np.savez(tmp_path / "inputs.npz", X=data_set.arrays[0])
     (read,) = read_inputs(tmp_path / "inputs.npz", chain.original.graph)
-    assert np.array_equal(read.arrays[0], data_set.arrays[0])
+    np.testing.assert_array_equal(read.arrays[0], data_set.arrays[0])
 
 
 def test_data_sets_are_read_in_the_order_of_their_numbers(chain: LoadedModel, tmp_path: Path) -> None:

@@ -259,7 +259,7 @@ def test_empty_tensor_of_a_chosen_size_is_no_verdict(tmp_path: Path) -> None:
     onnx.save(model, tmp_path / "m.onnx")
     (chosen,) = choose_inputs(model, None, (), 0)
     (given,) = choose_inputs(model, None, ("X=2x3x4x4",), 0)
-    assert np.array_equal(chosen.arrays[0], given.arrays[0])
+    np.testing.assert_array_equal(chosen.arrays[0], given.arrays[0])
     assert (chosen.chosen, given.chosen) == (("--shape X=2x3x4x4",), ())
     for data_set, verdict in ((chosen, NodeVerdict.NOT_JUDGED), (given, NodeVerdict.WRONG)):
         (node,) = audit(tmp_path / "m.onnx", data_set).nodes

@@ -61,7 +61,7 @@ def test_float_has_three_grades_of_increasing_bounds(told):
 
 
 def test_must_bound_of_float_equals_opencl_full_profile(adam, told):
-    assert (told[1].bound == adam[1].outputs[X_NEW].bound).all()
+    np.testing.assert_array_equal(told[1].bound, adam[1].outputs[X_NEW].bound)
 
 
 def test_strictest_attained_grade_is_returned(adam, told):

@@ -82,7 +82,7 @@ def test_correctly_rounded_undecided_values_are_decided_by_arb(monkeypatch):
     known, right = correctly_rounded(wide, float_type, X), correctly_rounded(FUNCTIONS["Exp"], float_type, X)
     assert known.undecided_in_double > 0
     assert known.undecided == 0
-    assert (known.rounded == right.rounded).all()
+    np.testing.assert_array_equal(known.rounded, right.rounded)
 
 
 def test_correctly_rounded_without_arb_keeps_both_candidates(monkeypatch):

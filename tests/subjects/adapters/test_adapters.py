@@ -95,7 +95,7 @@ def test_packages_all_have_an_adapter():
 @pytest.mark.parametrize("name", INSTALLED)
 def test_adapter_returns_outputs_in_order_with_types(prepared, name):
     quotient, index = prepared[name].run([X, Y])
-    assert np.array_equal(quotient, X / Y)
+    np.testing.assert_array_equal(quotient, X / Y)
     assert (quotient.dtype, index.dtype, index.tolist()) == (np.float32, np.int64, [2, 2])
 
 
@@ -111,7 +111,7 @@ def test_adapter_wrong_inputs_are_refused(prepared, name, wrong):
 def test_adapter_second_run_keeps_first_outputs(prepared, name):
     first, _ = prepared[name].run([X, Y])
     prepared[name].run([-X, Y])
-    assert np.array_equal(first, X / Y)
+    np.testing.assert_array_equal(first, X / Y)
 
 
 @pytest.mark.parametrize("name", INSTALLED)

@@ -174,7 +174,7 @@ def test_backend_proxy_transfers_large_tensors_in_files(start, monkeypatch, name
     assert "data" not in answer["outputs"][0]
     assert Y.dtype == X.dtype
     assert Y.flags.writeable
-    assert (Y.reshape(-1)[1:] == np.arange(1, 300_000)).all()
+    np.testing.assert_array_equal(Y.reshape(-1)[1:], np.arange(1, 300_000))
     assert (X[0, 0] == 0) == (name == "always_right")
 
 
@@ -187,7 +187,7 @@ def test_backend_proxy_transfers_several_tensors_in_a_file(start, monkeypatch, n
     for _ in range(2):  # the second run writes to the file of the first
         X = np.arange(8192, dtype=np.float64).reshape(2, 4096)
         (Y,) = prepared.run([X])
-        assert (Y.reshape(-1)[1:] == np.arange(1, 8192)).all()
+        np.testing.assert_array_equal(Y.reshape(-1)[1:], np.arange(1, 8192))
         assert (X[0, 0] == 0) == (name == "always_right")
     for command, fields, answer in sent:
         if command == "run":

@@ -119,4 +119,4 @@ def test_evaluate_formula_keeps_shape(independent):
 
 
 def test_evaluate_formula_of_empty_tensor_is_empty():
-    assert np.array_equal(results([]), object_array([], (0,)))
+    np.testing.assert_array_equal(results([]), object_array([], (0,)))

@@ -59,7 +59,7 @@ def test_attention_is_causal_after_the_past_keys(past: int, random: np.random.Ge
     if past:
         K, V = (np.concatenate(pair, 2) for pair in zip(caches, (K, V), strict=True))
     assert_close(results[0], attend(Q, K, V, lambda query, key: key <= query + past, 8**-0.5))
-    assert np.array_equal(getattr(results[1], "value", results[1]), K)
+    np.testing.assert_array_equal(getattr(results[1], "value", results[1]), K)
 
 
 def test_attention_without_keys_for_a_query_returns_zeros(random: np.random.Generator) -> None:
@@ -95,7 +95,7 @@ def test_causal_convolution_reads_the_state_before_the_input(length: int, random
     whole = np.concatenate([past, X], 2)
     sums = np.stack([(whole[:, :, t : t + 4].astype(float) * W[:, 0]).sum(2) + B for t in range(length)], 2)
     assert_close(Y, sums / (1 + np.exp(-sums)))
-    assert np.array_equal(getattr(state, "value", state), whole[:, :, -3:])
+    np.testing.assert_array_equal(getattr(state, "value", state), whole[:, :, -3:])
 
 
 @pytest.mark.parametrize("interleaved", [0, 1])

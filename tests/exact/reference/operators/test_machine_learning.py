@@ -122,7 +122,7 @@ def test_tree_ensemble_adds_the_votes_of_reached_leaves() -> None:
     weights = dict(zip(keys, given["target_weights"], strict=True))
     wanted = [[sum(weights[(*leaf(t, 0, x), target)] for t in (0, 1)) for target in (0, 1)] for x in WITH_NAN]
     (Y,) = enclose(ML, "TreeEnsembleRegressor", [WITH_NAN], **TREES, **given, n_targets=2)
-    assert np.allclose(Y.value, wanted, rtol=1e-12)
+    np.testing.assert_allclose(Y.value, wanted, rtol=1e-12)
 
 
 @pytest.mark.parametrize(("aggregate", "combine"), [(0, np.mean), (1, np.sum), (2, np.min), (3, np.max)])

@@ -160,7 +160,7 @@ def test_packed_operands_of_attention_have_the_results_of_separate_ones() -> Non
     parts = [packed[:, :, :, k].reshape(2, 3, 8) for k in range(3)]
     wanted = enclose(DOMAIN, "MultiHeadAttention", [*parts, None, mask], **HEADS)[0]
     for given in ([packed, None, None, None, mask], [parts[0], packed[:, :, :, 1:], None, None, mask]):
-        assert np.array_equal(enclose(DOMAIN, "MultiHeadAttention", given, **HEADS)[0].value, wanted.value)
+        np.testing.assert_array_equal(enclose(DOMAIN, "MultiHeadAttention", given, **HEADS)[0].value, wanted.value)
 
 
 def test_masked_keys_that_are_not_far_below_others_are_not_judged() -> None:
@@ -182,7 +182,7 @@ def test_a_query_without_a_key_is_open() -> None:
 def test_rows_of_a_buffer_behind_the_tokens_are_open() -> None:
     buffers = [numbers(1, 2, 9, 16) for _ in range(2)]
     present = enclose(DOMAIN, "GroupQueryAttention", [*QKV, *buffers, LENGTHS, np.array(7, np.int32)], 3, **GROUPS)[1]
-    assert np.array_equal(present.value[:, :, :4], buffers[0][:, :, :4])
+    np.testing.assert_array_equal(present.value[:, :, :4], buffers[0][:, :, :4])
     assert present.unspecified[0, 0, :, 0].tolist() == [False] * 7 + [True] * 2
 
 
@@ -222,7 +222,7 @@ def test_operators_with_channels_last_have_the_results_of_those_with_channels_fi
     (wanted,) = enclose(DOMAIN, "FusedConv", [x, w, None, z], activation="Relu")
     moved = [np.moveaxis(x, 1, -1), w, None, np.moveaxis(z, 1, -1)]
     (Y,) = enclose(DOMAIN, "NhwcFusedConv", moved, activation="Relu")
-    assert np.array_equal(np.moveaxis(Y.value, -1, 1), wanted.value)
+    np.testing.assert_array_equal(np.moveaxis(Y.value, -1, 1), wanted.value)
 
 
 def test_qlinear_reduce_mean_quantizes_the_mean() -> None:

@@ -67,8 +67,8 @@ def test_cast_to_small_float_equals_another_conversion(name: str, random: np.ran
     (tensor,) = enclose("Cast", X, to=type_number(name))
     assert tensor.dtype == dtype
     found, wanted = elements(tensor), X.astype(dtype).astype(np.float64)
-    assert np.array_equal(found, wanted)
-    assert np.array_equal(np.signbit(found), np.signbit(wanted))
+    np.testing.assert_array_equal(found, wanted)
+    np.testing.assert_array_equal(np.signbit(found), np.signbit(wanted))
     assert tensor.is_exact
 
 
@@ -86,7 +86,7 @@ def test_cast_to_small_float_equals_another_conversion(name: str, random: np.ran
 def test_cast_out_of_range_follows_the_table_of_the_page(name: str, saturate: int, expected: list[float]) -> None:
     X = np.array([1e6, -1e6, np.inf, -np.inf], np.float32)
     (tensor,) = enclose("Cast", X, to=type_number(name), saturate=saturate)
-    assert np.array_equal(elements(tensor), expected, equal_nan=True)
+    np.testing.assert_array_equal(elements(tensor), expected)
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_cast_like_equals_cast() -> None:
     (like,) = enclose("CastLike", X, np.zeros(0, np.float16))
     (plain,) = enclose("Cast", X, to=onnx.TensorProto.FLOAT16)
     assert like.dtype == plain.dtype
-    assert np.array_equal(like.value, plain.value)
+    np.testing.assert_array_equal(like.value, plain.value)
 
 
 @pytest.mark.parametrize(("source", "target"), [("int4", "float4e2m1"), ("uint4", "int4"), ("float", "uint32")])
@@ -118,7 +118,7 @@ def test_bit_cast_there_and_back_is_the_identity(source: str, target: str) -> No
     (Y,) = enclose("BitCast", X, to=type_number(target))
     (Z,) = enclose("BitCast", Y, to=type_number(source))
     assert Y.dtype == onnx.helper.tensor_dtype_to_np_dtype(type_number(target))
-    assert np.array_equal(X.astype(np.float64), Z.astype(np.float64))
+    np.testing.assert_array_equal(X.astype(np.float64), Z.astype(np.float64))
 
 
 def test_bit_shift_beyond_all_bits_is_open_below_opset_28() -> None:

@@ -57,7 +57,7 @@ A, B = np.float32([1, 2]), np.float32([3])
 )
 def test_sequence_operators_move_tensors(body: str, wanted: Any) -> None:
     result = run(body, a=A, b=B, c=np.float32([3, 4, 5]), zero=np.array(0), one=np.array(1), two=np.array(2))
-    assert np.array_equal(result, wanted)
+    np.testing.assert_array_equal(result, wanted)
     assert result.shape == np.shape(wanted)
 
 
