@@ -48,6 +48,7 @@ CONTENTS = {
         "docs/how-to/read-a-report",
         "docs/how-to/reproduce-a-failure",
         "docs/how-to/run-in-ci",
+        "docs/how-to/upgrade",
     ),
     "Test an operator in Python": ("docs/how-to/judge-an-output", "docs/how-to/test-a-kernel"),
     "Test more": (

@@ -72,6 +72,16 @@ MAX_CASE_JSON_BYTES = 2**23
 
 _decode_case = JsonReader(CaseDocument)
 
+_EFFECT_OF_ANSWER = {
+    b'"answer": "fires"': b'"effect": "applies"',
+    b'"answer": "stays"': b'"effect": "does_not_apply"',
+    b'"answer": "may"': b'"effect": "optional"',
+}
+"""The key of the effect of the pass in corpora before 2.0.0, with its values, and what stands there since 2.0.0.
+
+The title of a case cannot contain the text of a key: JSON writes a quotation mark in a text with a backslash.
+"""
+
 
 def read_case_json(corpus: Corpus, case: CorpusCase) -> CaseDocument:
     """Return the case.json of a case.
@@ -84,6 +94,8 @@ def read_case_json(corpus: Corpus, case: CorpusCase) -> CaseDocument:
     try:
         if len(content) > MAX_CASE_JSON_BYTES:
             raise MalformedError(f"it is larger than {MAX_CASE_JSON_BYTES} bytes")  # noqa: TRY301 - one message for both
+        for old, new in _EFFECT_OF_ANSWER.items():
+            content = content.replace(old, new)
         document = _decode_case(content)
         problem = schema_violation("case", to_builtins(document))
     except MalformedError as error:

@@ -150,3 +150,14 @@ class TestMalformedCase:
         corpus = open_corpus(corpus_copy)
         with assert_raises("corpus.malformed", INDEX):
             list(load_case(corpus, corpus.cases[INDEX]).data_sets())
+
+
+@pytest.mark.parametrize(("answer", "effect"), [("fires", "applies"), ("stays", "does_not_apply"), ("may", "optional")])
+def test_case_json_of_a_corpus_before_2_0_0_is_read(corpus_copy, answer, effect):
+    entry = open_corpus(corpus_copy).cases[INDEX]
+    file = corpus_copy / entry.path / "case.json"
+    document = json.loads(file.read_bytes())
+    document["rewrite"] = {"answer": answer, "once": [], "fixed_point": []}
+    replace_file(corpus_copy, f"{entry.path}/case.json", json.dumps(document, indent=1).encode())
+    opened = open_corpus(corpus_copy)
+    assert read_case_json(opened, opened.cases[INDEX]).rewrite.effect == effect
