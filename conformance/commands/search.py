@@ -155,13 +155,15 @@ def _subjects(backends: list[str] | None, optimizers: list[str] | None) -> list[
         UsageError: no subject is named, or the Python of a subject does not exist.
     """
     from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
-    from conformance.subjects.environments.registry import find_interpreters
+    from conformance.subjects.environments.registry import find_interpreter
 
     subjects = [(text, SubjectKind.BACKEND) for text in backends or ()]
     subjects += [(text, SubjectKind.OPTIMIZER) for text in optimizers or ()]
     if not subjects:
         raise UsageError("subject-missing.subject")
-    find_interpreters(SubjectName.parse(text, kind) for text, kind in subjects)
+    for named in (SubjectName.parse(text, kind) for text, kind in subjects):
+        if not named.is_command:
+            find_interpreter(named)
     return subjects
 
 

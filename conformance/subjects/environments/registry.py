@@ -22,7 +22,7 @@ from conformance.base.serialization.decoding import MalformedError, NonEmpty, St
 from conformance.subjects.calling.subject_names import Interpreter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from conformance.subjects.calling.subject_names import SubjectName
     from conformance.subjects.environments.requirements import Requirements
@@ -153,22 +153,16 @@ def _read_environment(folder: Path) -> Environment:
         return Environment(folder, None)
 
 
-def find_interpreters(subjects: Iterable[SubjectName], python: Path | None = None) -> dict[str, Interpreter]:
-    """Return the interpreters of the subjects that do not run in the Python of this process, by the subjects' names.
+def find_interpreter(named: SubjectName, python: Path | None = None) -> Interpreter | None:
+    """Return the interpreter of a subject; None for the Python of this process.
 
     Args:
-        subjects: the subjects; external harness commands are skipped.
-        python: interpreter for the subjects that name no release and no interpreter.
+        named: the subject, which is no external command.
+        python: interpreter for a subject that names no release and no interpreter.
 
     Raises:
-        UsageError: an environment does not exist, an interpreter cannot be executed, or a subject can have neither.
+        UsageError: an environment does not exist, an interpreter cannot be executed, or the subject can have neither.
     """
-    found = {named.text: find_interpreter(named, python) for named in subjects if not named.is_command}
-    return {text: interpreter for text, interpreter in found.items() if interpreter is not None}
-
-
-def find_interpreter(named: SubjectName, python: Path | None = None) -> Interpreter | None:
-    """Return the interpreter of one subject, as `find_interpreters` does; None for the Python of this process."""
     if named.packages and not named.release:
         raise UsageError("packages-without-release", subject=named.text)
     if not named.release and not named.python:

@@ -3,9 +3,9 @@
 The program in the child process is `conformance/subjects/calling/harness.py` for a subject written in Python. Modules,
 from the child process to the suite:
 
-- `child_process`: object with which the suite controls one harness process: its pipes and time limits.
-- `protocol`: encoding of the messages, and the exceptions for failures of a subject.
-- `subject_client`: sends commands to a subject and restarts its process after a failure.
+- `child_process`: one harness process, with its pipes and time limits, and the client that sends commands to it and
+  restarts it after a failure.
+- `protocol`: encoding of the messages, their limits, and the exceptions for failures of a subject.
 - `proxies`: objects with the interface of a backend or graph optimizer; they forward calls to a client.
 - `start_subjects`: starts all subjects of a run.
 
