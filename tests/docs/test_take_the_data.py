@@ -14,7 +14,7 @@ from corpora import write_part
 from documentation import DOCS, read_page
 from script_modules import script_module
 
-pytestmark = pytest.mark.programs
+pytestmark = [pytest.mark.programs, pytest.mark.long]
 
 PAGE = read_page(DOCS / "how-to" / "take-the-data.md")
 RECIPES = {
