@@ -180,7 +180,7 @@ def test_create_old_release_has_compatible_numpy(make):
     ("release", "code", "reason"),
     [
         (wheel_index.LACKS, "subject.not-installable", "nobody-has-this"),
-        ("1.99.0", "subject.not-installable", "1.99.0"),
+        ("1.99.0", "subject.no-such-release", "1.99.0"),
         (wheel_index.CRASHES, "subject.does-not-start", "SIGSEGV"),
         (wheel_index.RAISES, "subject.does-not-start", "RuntimeError: no such processor"),
         (wheel_index.UNFIT, "subject.does-not-start", "AttributeError"),
