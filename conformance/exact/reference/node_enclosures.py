@@ -41,7 +41,7 @@ from conformance.exact.reference.operators.control_flow import CONTROL_FLOW
 from conformance.exact.reference.operators.sequences import SEQUENCE_OPERATORS
 from conformance.exact.reference.operators.training_optimizers import TRAINING_DOMAINS, TRAINING_OPTIMIZERS
 from conformance.exact.reference.oracle import EVALUATION_ERRORS, Answer, answers, evaluate
-from conformance.exact.reference.tolerances import FUNCTION_OPERATORS
+from conformance.exact.reference.tolerances import ERRATA, FUNCTION_OPERATORS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -159,6 +159,9 @@ def _enclose_tensors(scope: NodeScope, proto: onnx.NodeProto, inputs: Sequence[T
     node = scope.node(proto)
     if not is_supported(node) and (function := _schema_function(node, proto, inputs)) is not None:
         results = _enclose_function(scope, proto, function, inputs)
+        if (earlier := _earlier_body(node, proto, function)) is not None:
+            others = _enclose_function(scope, proto, earlier, inputs)
+            results = [_with_reading(MASK_ORDER, *pair) for pair in zip(results, others, strict=True)]
         return leave_large_states_open(node, inputs, results) if node.op_type == "LinearAttention" else results
     return enclose_node(node, inputs)
 
@@ -178,6 +181,49 @@ def _schema_function(node: Node, proto: onnx.NodeProto, inputs: Sequence[Tensor]
     else:
         text = schema.get_function_with_opset_version(_newest(schema.function_opset_versions, node.opset))
     return onnx.FunctionProto.FromString(text) if text else None
+
+
+MASK_ORDER = "order of mask and softcap"
+"""The row of `ERRATA` on the scores of Attention."""
+
+
+def _earlier_body(node: Node, proto: onnx.NodeProto, function: onnx.FunctionProto) -> onnx.FunctionProto | None:
+    """Return the function body of Attention by the text before the erratum; None if no result depends on it.
+
+    The body adds the bias after softcap. Before the erratum, the bias is added to the scores, and softcap follows.
+    """
+    erratum = ERRATA[MASK_ORDER]
+    given = node.attributes
+    mode = given.get("qk_matmul_output_mode", 0) if len(proto.output) > 3 and proto.output[3] else 0
+    if node.op_type != erratum.operator or node.domain not in MAIN_DOMAINS or not (mode == 1 or given.get("softcap")):
+        return None
+    body = copy_of(function)
+    makers = {name: number for number, each in enumerate(body.node) for name in each.output}
+    scores, bias, sum_name = ("QKAttnCast", "AttnBiasT", "QKAttnWeightSoftcap")
+    if not {scores, bias, sum_name} <= makers.keys():
+        return None  # the body of another onnx
+    masked = "EarlierMaskedScores"
+    nodes = list(map(copy_of, body.node))
+    nodes[makers[sum_name]].op_type = "Identity"
+    del nodes[makers[sum_name]].input[1:]
+    place = 1 + max(makers[scores], makers[bias])
+    for each in nodes[place:]:
+        is_output = each.output[0] == function.output[3]
+        if not is_output:
+            each.input[:] = [masked if name == scores else name for name in each.input]
+        elif mode == 1:
+            each.input[:] = [masked]
+    addition = onnx.helper.make_node("Add", [scores, bias], [masked])
+    del body.node[:]
+    body.node.extend([*nodes[:place], addition, *nodes[place:]])
+    return body
+
+
+def _with_reading(name: str, result: Tensor, other: Tensor) -> Tensor:
+    """Return a result of which another reading of the page is admissible too."""
+    if isinstance(result, Enclosure) and isinstance(other, Enclosure):
+        return result.with_readings(name, [other])
+    return result
 
 
 def _contradiction(node: Node, shapes: Sequence[tuple[int, ...]]) -> str:

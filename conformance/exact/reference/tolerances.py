@@ -168,8 +168,30 @@ FORMS_AT_MUST: Mapping[str, Sequence[str]] = _TABLES["forms_at_must"]
 """Forms that only level `must` admits, by formula."""
 
 
-SILENCES: Mapping[str, str] = _TABLES["silences"]
-"""The sentences that the page of an operator's version lacks, or that contradict each other, by name."""
+@dataclass(frozen=True)
+class Erratum:
+    """A change of the text of a page within one version of an operator.
+
+    Attributes:
+        name: the name by which `leave_to_readings` and `with_readings` refer to it.
+        operator: the operator.
+        versions: the versions whose text changed.
+        since: the first release of onnx with the later text.
+        change: what changed.
+    """
+
+    name: str
+    operator: str
+    versions: Sequence[int]
+    since: str
+    change: str
+
+
+ERRATA = {row["name"]: Erratum(**row) for row in _TABLES["errata"]}
+"""The changes of pages within one version, by name."""
+
+SILENCES: Mapping[str, str] = _TABLES["silences"] | {name: each.change for name, each in ERRATA.items()}
+"""The sentences that the page of an operator's version lacks, that contradict each other, or that changed, by name."""
 
 
 def forms_of(name: str, level: Level) -> list[str]:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import combinations
+from itertools import chain, combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -149,7 +149,8 @@ class Confirmation:
         runs = 0
         confirmed = ConfirmedNode(suspect)
         if is_fused or self._may_have_other_operands(suspect.number):
-            decisive, runs = _decide(self._trials(suspect, is_fused=is_fused))
+            own = [_Trial(suspect, self.recorded.values)] if self.subject is None else []
+            decisive, runs = _decide(chain(own, self._trials(suspect, is_fused=is_fused)))
             confirmed = _conclude(suspect, decisive)
         return self._with_cause(replace(confirmed, model_runs=alone.model_runs + runs))
 
