@@ -18,9 +18,10 @@ from generators import (
 )
 from generators.declarations.families import coverage_lines
 from generators.exact_scalars import with_siblings
+from generators.patterns import cases as pattern_cases
 from generators.training_optimizers import table as training_optimizers
 
-__all__ = ["GENERATORS", "coverage_lines"]
+__all__ = ["GENERATORS", "coverage_lines", "pattern_cases"]
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -135,6 +135,7 @@ def generate(
     inputs: Path | None = None,
     shape: list[str] | None = None,
     no_values: bool = False,
+    passes: bool = False,
     output: Path | None = None,
     replace: bool = False,
     check: bool = False,
@@ -154,20 +155,25 @@ def generate(
     With --model, the corpus has a case for each distinct node of your models, and for each region that runtimes fuse,
     with hard values. Sizes of large tensors are reduced. The file NOTICE lists them, and the nodes without a case.
 
+    With --passes, the corpus has models with patterns that graph optimizers rewrite, for `run -o`.
+
     Exit status with --check: 0 if no file would change, 1 if a file would change.
     """
     from conformance.corpus.cases.corpus import corpus_label
-    from conformance.corpus.generation.generators import define_cases
+    from conformance.corpus.generation.generators import PATTERNS, define_cases
     from conformance.corpus.generation.write_corpus import check_no_corpus, corpus_differences
     from conformance.corpus.generation.write_corpus import generate as write_corpus
 
-    directory = output or Path("onnx-cases" if onnx else "model-cases" if model else "data")
+    folder = "onnx-cases" if onnx else "model-cases" if model else "pass-cases" if passes else "data"
+    directory = output or Path(folder)
     if onnx and (generator or corpus_version or release or model):
         raise UsageError("options-conflict.alone", option="--onnx")
     if model and (generator or corpus_version or release):
         raise UsageError("options-conflict.alone", option="--model")
     if operator and not onnx:
         raise UsageError("onnx-missing")
+    if passes and (generator or corpus_version or release or model or onnx):
+        raise UsageError("options-conflict.alone", option="--passes")
     if not model and (inputs is not None or shape or no_values):
         raise UsageError("model-missing")
     if release and (generator or check or corpus_version or replace):
@@ -180,13 +186,15 @@ def generate(
     theirs = (
         _onnx_cases(operator) if onnx else _model_cases(model, inputs, shape, no_values=no_values) if model else None
     )
-    cases, added = (theirs.cases, theirs.added_files()) if theirs else (define_cases(generator or ()), {})
+    cases = theirs.cases if theirs else define_cases([PATTERNS] if passes else generator or ())
+    added = theirs.added_files() if theirs else {}
     with progress_counter("expected outputs", len(cases)) as progress:
         if check:
             found = corpus_differences(directory, cases, progress, added)
         else:
-            version, name = (theirs.version, theirs.name) if theirs else (corpus_version, "")
-            written = write_corpus(directory, cases, version, progress, name, is_versioned=theirs is None, added=added)
+            version, name = (theirs.version, theirs.name) if theirs else (corpus_version, PATTERNS if passes else "")
+            is_versioned = theirs is None and not passes
+            written = write_corpus(directory, cases, version, progress, name, is_versioned=is_versioned, added=added)
     if not check:
         counts = f"{written.cases} cases, {written.files} files, {written.bytes} bytes"
         print_line(f"Wrote corpus {corpus_label(name, written.version)} to {directory}: {counts}.")

@@ -9,6 +9,7 @@ function `cases`.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from generators.eliminate_nop_monotone_argmax import (
@@ -62,6 +63,6 @@ TEXTS = (
 def cases() -> Iterator[Case]:
     """Yield all cases of the pass."""
     for name in TEXTS:
-        yield from read_cases(name, CHANGES.get(name), ARRAYS.get(name))
+        yield from read_cases(Path(__file__).with_name(f"{name}.txt"), CHANGES.get(name), ARRAYS.get(name))
     for family in FAMILIES:
         yield from family.cases()

@@ -5,6 +5,7 @@ Empty lines separate the paragraphs of a text. The first line of a paragraph say
 - `# …`: a comment.
 - `family NAME`: the family of the cases. Further lines are options and data of all cases.
 - `table NAME`: rows of cells, with `|` between the cells. The first row has the names of the columns.
+- `factors NAME`: a table with the rows of a covering array. Lines `FACTOR: LEVELS` give its factors.
 - `levels FACTOR`: a table whose first column has the levels of a factor, which is a column of other tables.
 - `$NAME`: a fragment. `$NAME` stands for its lines in all paragraphs after it.
 - `NAME: TITLE`: a case.
@@ -35,7 +36,6 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from itertools import chain, dropwhile, product
-from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING
 
@@ -48,6 +48,8 @@ from conformance.corpus.factors.message_fields import add_quantization_annotatio
 from conformance.exact.models.arrays import array_of, dtype_of, tensor_of
 from conformance.exact.models.graphs import all_graphs, all_nodes, all_tensors
 from conformance.exact.models.model_building import IR_VERSION, pseudo_random_array
+from generators.declarations.family import FamilyDeclaration
+from generators.eliminate_nop_monotone_argmax.covering_arrays import TextRows
 from generators.eliminate_nop_monotone_argmax.pass_scenario import (
     ALONG_AXIS,
     PASS_OPERATORS,
@@ -58,13 +60,13 @@ from generators.generated_values import permuted_quarters
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     import onnx
 
     from conformance.corpus.cases.case import Case
     from conformance.corpus.factors.covering_array import Row
     from conformance.exact.models.arrays import Array
-    from generators.eliminate_nop_monotone_argmax.covering_arrays import TextRows
 
     Tables = Mapping[str, Sequence[Row]]
     ModelChange = Callable[[onnx.ModelProto], None]
@@ -120,12 +122,12 @@ EFFECTS = {
 
 
 def read_cases(
-    name: str, changes: Mapping[str, ModelChange] | None = None, arrays: Mapping[str, TextRows] | None = None
+    path: Path, changes: Mapping[str, ModelChange] | None = None, arrays: Mapping[str, TextRows] | None = None
 ) -> Iterator[Case]:
     """Yield the cases of a text.
 
     Args:
-        name: name of the file without its suffix.
+        path: path of the text.
         changes: functions that change the model of a case before it is serialised, by the name or a tag of the case.
         arrays: rows of covering arrays, which are tables with these names. The column `number` has the number of the
             row. A case has the levels of its row as tags.
@@ -135,14 +137,13 @@ def read_cases(
     arrays = arrays or {}
     tables = dict(TABLES)
     for table, array in arrays.items():
-        rows = enumerate(array.declaration.rows, 1)
-        tables[table] = [{"number": f"{number:03}", **array.columns(row), **row} for number, row in rows]
-    levels: dict[str, dict[str, Row]] = {}
+        tables[table] = _numbered_rows(array)
+    levels: dict[str, dict[str, dict[str, str]]] = {}
     family = ""
     options = ""
     data: list[str] = []
-    text = Path(__file__).with_name(f"{name}.txt").read_text(encoding="utf-8")
-    for paragraph in re.split(r"\n\s*\n", text):
+    factors = {table: [*array.declaration.factors] for table, array in arrays.items()}
+    for paragraph in re.split(r"\n\s*\n", path.read_text(encoding="utf-8")):
         lines = [line.strip() for line in paragraph.strip().splitlines() if not line.startswith("#")]
         match lines[0].split() if lines else []:
             case []:
@@ -153,23 +154,35 @@ def read_cases(
             case ["table", table]:
                 tables[table] = list(_rows(lines[1:]))
             case ["levels", factor]:
-                levels[factor] = {row[factor]: row for row in _rows(lines[1:])}
+                for row in _rows(lines[1:]):
+                    levels.setdefault(factor, {}).setdefault(row[factor], {}).update(row)
+            case ["factors", table]:
+                pairs = (line.split(": ") for line in lines[1:])
+                declaration = FamilyDeclaration({factor: tuple(given.split(", ")) for factor, given in pairs})
+                tables[table] = _numbered_rows(TextRows(declaration))
+                factors[table] = [*declaration.factors]
             case [fragment] if fragment.startswith("$"):
                 fragments[fragment[1:]] = "\n".join(lines[1:])
             case _:
                 content = "\n".join([lines[0], lines[1] + options, *data, *lines[2:]])
                 each = re.search(r"; each ([\w ]+)", lines[1])
                 names = each[1] if each else ""
-                factors = [f for table in names.split() if table in arrays for f in arrays[table].declaration.factors]
+                tagged = [factor for table in names.split() for factor in factors.get(table, ())]
                 for row in _combined_rows(names, tables):
-                    words = {**fragments, **row}
-                    for factor in levels.keys() & row.keys():
-                        words |= levels[factor][row[factor]]
+                    words = {**fragments, "family": family, **row}
+                    for factor in [factor for factor in row if factor in levels]:
+                        words |= levels[factor].get(row[factor], {})
                     words["name"] = _expand(lines[0].partition(": ")[0], words, tables)
-                    tags = [f"{factor}={row[factor]}" for factor in factors]
+                    tags = [f"{factor}={row[factor]}" for factor in tagged]
                     modify = [changes[key] for key in (words["name"], *tags) if key in changes]
                     case = _case(family, _expand(content, words, tables), modify)
                     yield replace(case, tags=(*case.tags, *tags))
+
+
+def _numbered_rows(array: TextRows) -> list[Row]:
+    """Return the rows of a covering array with their number and their further columns."""
+    rows = enumerate(array.declaration.rows, 1)
+    return [{"number": f"{number:03}", **array.columns(row), **row} for number, row in rows]
 
 
 def _rows(lines: Sequence[str]) -> Iterator[Row]:
@@ -294,10 +307,22 @@ def _named_tensors(model: onnx.ModelProto) -> Iterator[tuple[onnx.TensorProto, s
             yield node.attribute[0].t, node.output[0]
 
 
+def _tensor(text: str) -> Array:
+    """Return the tensor of a text in ONNX's form. Elements can also be `nan` and `inf`, which ONNX's parser lacks."""
+    elements = text[text.index("{") + 1 : text.rindex("}")].split(",")
+    special = [element.strip().lstrip("-") in ("nan", "inf") for element in elements]
+    finite = ["0" if is_special else element for element, is_special in zip(elements, special, strict=True)]
+    node = parser.parse_node(f"value = Constant <value = {text[: text.index('{')]} {{{','.join(finite)}}}> ()")
+    array = array_of(node.attribute[0].t).copy()
+    for place in np.flatnonzero(special):
+        array.flat[place] = float(elements[place])
+    return array
+
+
 def _array(text: str, name: str, graph: onnx.GraphProto) -> Array:
     """Return the array of a line of data: a tensor, or elements that are derived from a name."""
     if "{" in text:
-        return array_of(parser.parse_node(f"value = Constant <value = {text}> ()").attribute[0].t)
+        return _tensor(text)
     derived = DERIVED.fullmatch(text)
     assert derived is not None
     if derived["type"]:

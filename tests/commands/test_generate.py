@@ -52,6 +52,8 @@ class TestGenerate:
             (("-g", "adan"), "name.generator-not-found", ("adan", "adam")),
             (("--onnx", "-g", QUICK), "usage.options-conflict", ("--onnx",)),
             (("--operator", "Relu"), "usage.onnx-missing", ("--onnx",)),
+            (("--passes", "-g", QUICK), "usage.options-conflict", ("--passes",)),
+            (("--passes", "--onnx"), "usage.options-conflict", ("--passes",)),
             (("--onnx", "--release"), "usage.options-conflict", ("--onnx",)),
             (("--onnx", "--corpus-version", "2.0.0"), "usage.options-conflict", ("--onnx",)),
         ],
@@ -136,3 +138,27 @@ class TestGenerate:
     def test_to_release_is_all_that_is_done(self, command, here):
         ended = command("generate", "--release", "--check")
         assert_bad_input(ended, "usage.options-conflict", "--release")
+
+
+FORGETFUL = """
+def optimize(model):
+    for node in model.graph.node:
+        if node.op_type in ("Transpose", "Cast"):
+            node.op_type = "Identity"
+            del node.attribute[:]
+    return model
+"""
+"""A graph optimizer that takes nodes for copies that move or convert elements."""
+
+
+@pytest.mark.long
+def test_generate_passes_writes_patterns_that_judge_graph_optimizers(command, here):
+    ended = command("generate", "--passes")
+    assert ended.status == 0
+    assert re.match(r"Wrote corpus patterns 1\.0\.0 to pass-cases: \d+ cases", ended.out)
+    assert command("run", "-o", "identity", "--data", "pass-cases").status == 0
+    (here / "forgetful.py").write_text(FORGETFUL)
+    forgetful = ("run", "-o", "forgetful:optimize", "--data", "pass-cases")
+    assert command(*forgetful, "-k", "conv_add").status == 0
+    for family in ("transposes", "casts", "nops"):
+        assert command(*forgetful, "-k", f"test_pattern_{family}").status == 1

@@ -18,7 +18,7 @@ from conformance.exact.models.input_files import tensor_elements
 from conformance.exact.models.model_building import array_value_info, build_model
 from conformance.exact.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 from conformance.exact.reference.oracle import answers, evaluate
-from generators import adagrad, adam, momentum
+from generators import adagrad, adam, momentum, pattern_cases
 from generators.argmax import argmax_sizes
 from generators.declarations.families import (
     TRAINING_FAMILIES,
@@ -400,3 +400,17 @@ def test_shifted_rows_have_a_maximum_at_every_index(step):
         if np.resize(rows.vector(np.float32, (start,)), (count, length)).max() == argmax_sizes.PEAK_VALUE
     }
     assert found >= set(range(length))
+
+
+# Patterns that graph optimizers rewrite.
+
+
+def test_pattern_families_have_valid_models_with_each_condition():
+    conditions = defaultdict(set)
+    for case in pattern_cases():
+        onnx.checker.check_model(onnx.load_model_from_string(case.model), full_check=True)
+        assert case.data_sets, case.id
+        family = case.tags[2]
+        conditions[family] |= {tag for tag in case.tags if tag.startswith(("condition", "difference"))}
+    assert len(conditions) >= 10
+    assert min(map(len, conditions.values())) >= 4, conditions

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 OWN_PACKAGE = "generators"
 """Name of the folder and of the Python package with the suite's own generators."""
 
+PATTERNS = "patterns"
+"""Name of the suite's own generator whose cases have a corpus of their own."""
+
 
 def define_cases(names: Sequence[str]) -> list[tuple[str, Case]]:
     """Return the cases of the named generators, each with its generator's name.
@@ -83,6 +86,8 @@ def bundled_package() -> ModuleType | None:
 def _select_generators(names: Sequence[str]) -> dict[str, Generator]:
     """Return the named generators by name, or all of the suite's own generators if `names` is empty."""
     own = bundled_generators()
+    if PATTERNS in names and (package := bundled_package()):
+        own = {**own, PATTERNS: package.pattern_cases}
     others = {name: point for name, point in registered_entry_points("generators").items() if name not in own}
     if (not names and not own) or (names and any(name not in {*own, *others} for name in names)):
         raise _unknown_generator(names, own, sorted(others))
