@@ -56,7 +56,7 @@ def _is_own(point: EntryPoint) -> bool:
 
 
 def check_dependencies() -> None:
-    """Check that every package which the suite needs is installed in a version that its requirements admit.
+    """Check that every package which the suite needs is installed in a version that its requirements allow.
 
     This is done after an exception and before a run, because another version fails with an error that does not name it.
     The check uses the standard library alone, because every other package may be the wrong one.

@@ -138,7 +138,7 @@ def failure_files(
 
 
 def _without_folder(value: str) -> str:
-    """Return the file name in an absolute path, such as that of a compiler; another text stays as it is."""
+    """Return the file name in an absolute path, such as that of a compiler; return other text unchanged."""
     return Path(value).name if value.startswith("/") else value
 
 

@@ -173,10 +173,11 @@ def _expected_output_preview(name: str, answer: Answer) -> ExpectedOutput:
 
 
 def _case_json(case: Case, generator: str, model: onnx.ModelProto, previews: Sequence[DataSetPreview]) -> bytes:
-    rewrite = None
-    if case.rewrite is not None:
-        wanted = case.rewrite
-        rewrite = RewriteDocument(wanted.effect, list(wanted.once), list(wanted.fixed_point), wanted.check or "")
+    document_of_rewrite = None
+    if (rewrite := case.rewrite) is not None:
+        document_of_rewrite = RewriteDocument(
+            rewrite.effect, list(rewrite.once), list(rewrite.fixed_point), rewrite.check or ""
+        )
     document = to_builtins(
         CaseDocument(
             case.title,
@@ -186,7 +187,7 @@ def _case_json(case: Case, generator: str, model: onnx.ModelProto, previews: Seq
             list(case.tags),
             model_summary(model),
             list(previews),
-            rewrite,
+            document_of_rewrite,
             case.uses,
         )
     )

@@ -367,28 +367,28 @@ def _admissible_output(name: str, tensor: Any, exact: Any, level: Level) -> Admi
     dtype = enclosure.dtype
     value = np.broadcast_to(np.asarray(enclosure.value), enclosure.shape)
     error = np.broadcast_to(np.asarray(enclosure.error), enclosure.shape)
-    is_open = ~np.isfinite(error) & np.isfinite(value.astype(np.float64))
+    is_unbounded = ~np.isfinite(error) & np.isfinite(value.astype(np.float64))
     mask = np.zeros(value.shape, bool) if enclosure.unspecified is None else np.asarray(enclosure.unspecified, bool)
     with np.errstate(all="ignore"):
         if is_floating(dtype):
             rounded = value.astype(dtype)
-            lower, upper = (_end(rounded, value, error, is_open, enclosure, sign) for sign in (-1, 1))
+            lower, upper = (_end(rounded, value, error, is_unbounded, enclosure, sign) for sign in (-1, 1))
             if isinstance(exact, np.ndarray) and exact.dtype == dtype and exact.shape == value.shape:
                 is_near = find_distances(np.ascontiguousarray(exact), enclosure).shares <= 1
                 rounded = np.where(is_near, exact, rounded)
         else:
             rounded = value.astype(dtype)
-            distance = np.where(is_open, 0, error)
+            distance = np.where(is_unbounded, 0, error)
             lower = np.ceil(value - distance).astype(dtype)
             upper = np.floor(value + distance).astype(dtype)
             if dtype.kind in "iu":
-                lower = np.where(is_open, np.iinfo(dtype).min, lower)
-                upper = np.where(is_open, np.iinfo(dtype).max, upper)
+                lower = np.where(is_unbounded, np.iinfo(dtype).min, lower)
+                upper = np.where(is_unbounded, np.iinfo(dtype).max, upper)
     parts = (np.ma.MaskedArray(part, mask) for part in (rounded, lower, upper))
     return AdmissibleOutput(name, *parts)
 
 
-def _end(rounded: Array, value: Array, error: Array, is_open: Array, enclosure: Enclosure, sign: int) -> Array:
+def _end(rounded: Array, value: Array, error: Array, is_unbounded: Array, enclosure: Enclosure, sign: int) -> Array:
     """Return the smallest or the largest admissible number of a floating-point type."""
     dtype = rounded.dtype
     limit = np.asarray(sign * np.inf).astype(dtype)
@@ -402,7 +402,7 @@ def _end(rounded: Array, value: Array, error: Array, is_open: Array, enclosure: 
     for _ in range(2):
         is_outside = (find_distances(end, enclosure).shares > 1) & ~is_exact
         end = np.where(is_outside, np.nextafter(end, -limit), end)
-    return np.where(is_open, limit, end)
+    return np.where(is_unbounded, limit, end)
 
 
 @dataclass

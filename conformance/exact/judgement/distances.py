@@ -83,22 +83,27 @@ def find_distances(actual: Array, expected: Array | Enclosure, *, has_signed_zer
     value = np.asarray(expected.value)
     error = np.asarray(expected.error)
     given = actual if value.dtype == actual.dtype else actual.astype(np.float64)
-    is_open = ~np.isfinite(error)
+    is_unbounded = ~np.isfinite(error)
     with np.errstate(all="ignore"):
         distance = np.abs(given.astype(np.float64) - value.astype(np.float64))
         same = _are_equal(given, value, has_signed_zeros=False)
-        shares = np.where(same | is_open, 0.0, np.where(error > 0, distance / error, np.inf))
+        shares = np.where(same | is_unbounded, 0.0, np.where(error > 0, distance / error, np.inf))
         shares = np.where(np.isnan(shares), np.inf, shares)
         if has_signed_zeros:
             is_other_zero = (given == 0) & (value == 0) & (np.signbit(given) != np.signbit(value))
             shares = np.where(is_other_zero & (error == 0), np.inf, shares)
         # a bound of a few subnormal numbers is as narrow as the type allows, also around 0
         smallest = 2 * float(format_of(expected.dtype).smallest_normal) if is_computed(expected.dtype) else np.inf
-        loose = (error > np.abs(value)) & (error > smallest) & ~is_open
+        loose = (error > np.abs(value)) & (error > smallest) & ~is_unbounded
     unspecified = nowhere if expected.unspecified is None else np.asarray(expected.unspecified, dtype=bool)
     shares = np.where(unspecified & np.isnan(given), 0.0, shares)
     return Distances(
-        shares, value, error, undetermined=is_open & ~unspecified, loose=loose & ~unspecified, unspecified=unspecified
+        shares,
+        value,
+        error,
+        undetermined=is_unbounded & ~unspecified,
+        loose=loose & ~unspecified,
+        unspecified=unspecified,
     )
 
 

@@ -2,7 +2,7 @@
 
 There are three ways, in this order:
 
-1. *Added outputs*: intermediate values become outputs of the graph. If the graph's own outputs keep their bits, the
+1. *Added outputs*: intermediate values become outputs of the graph. If the graph's own outputs stay bit-identical, the
    values are those of the original model.
 2. *Groups*: if they do not, half of the values are exposed at a time, then half of those, down to single values. A
    value whose exposure changes an output stays *hidden*; the nodes around it are judged together.
@@ -248,7 +248,7 @@ def _expose(
     *,
     must_keep_outputs: bool = True,
 ) -> bool:
-    """Expose values; record them and return True if the model's outputs keep their bits, or need not keep them."""
+    """Expose values; record them and return True if the model's outputs are bit-identical, or need not be."""
     recorded.runs += 1
     outputs, exposed = _run_exposed(backend, model, inputs, names)
     if not are_identical(outputs, recorded.outputs):

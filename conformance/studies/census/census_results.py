@@ -26,7 +26,7 @@ class CellResult:
     Attributes:
         cell: the cell.
         version: version of the subject.
-        rows: counters by binade of the arguments; key 0 holds counters that belong to no binade.
+        rows: counters by binade of the arguments; key 0 has the counters of values without a binade.
         failure: first failure of the subject in a chunk; empty if all chunks have a result.
         refused: whether the subject reports that it does not support the operator or type.
         symmetric: whether the order of a row [a, b] is that of [0, b - a], for Softmax and LogSoftmax.

@@ -142,7 +142,7 @@ class ReleaseSearch:
         observe: tests one release.
         hints: releases that are tested first if the ends have equal answers.
         observations: the answers so far, by release.
-        settle: returns an answer as it is after the fault is known.
+        settle: changes the answers after a search; the search repeats with the changed answers.
         stops_unjudged: whether to end the search if nobody judges what the newest release computes. The reason holds
             for all releases.
     """

@@ -41,8 +41,8 @@ class NamedMutant(StoredRecord):
     Attributes:
         id: the id of the mutant.
         text: the faulty behaviour as a verb phrase.
-        same: the number of examples that the subject fails and on which the mutant has the same outputs, the shrunk one
-            not counted.
+        same: the number of examples that the subject fails and on which the mutant has the same outputs, without the
+            shrunk example.
         fresh: the number of fresh examples on which the two were compared.
     """
 

@@ -1,6 +1,6 @@
 """The example of a random program: a model with its data, and the simplifications of such an example.
 
-A `ProgramExample` holds the model itself, so that every step of shrinking is a change of a model: outputs, runs and
+A `ProgramExample` contains the model itself, so that every step of shrinking is a change of a model: outputs, runs and
 nodes are left out, calls of functions and branches become nodes of the graph, and a Loop becomes the nodes of a step.
 """
 
@@ -271,25 +271,27 @@ def _smaller_sizes(example: ProgramExample) -> Iterator[ProgramExample]:
     """Yield examples in which every dimension of one size has the size 1 or 2."""
     arrays = [*example.built.data_sets[0], *map(array_of, all_tensors(example.model))]
     for size in sorted({size for array in arrays for size in array.shape if size > 1}, reverse=True):
-        for wanted in (1, 2):
-            if wanted < size:
-                yield _with_size(example, size, wanted)
+        for new_size in (1, 2):
+            if new_size < size:
+                yield _with_size(example, size, new_size)
 
 
-def _with_size(example: ProgramExample, size: int, wanted: int) -> ProgramExample:
+def _with_size(example: ProgramExample, size: int, new_size: int) -> ProgramExample:
     def part(array: Array) -> Array:
-        return array[tuple(slice(wanted) if each == size else slice(None) for each in array.shape)].copy()
+        return array[tuple(slice(new_size) if each == size else slice(None) for each in array.shape)].copy()
 
     model = copy_of(example.model)
     for tensor in all_tensors(model):
         array = array_of(tensor)
-        resized = np.where(array == size, wanted, array) if array.ndim == 1 and array.dtype == np.int64 else part(array)
+        resized = (
+            np.where(array == size, new_size, array) if array.ndim == 1 and array.dtype == np.int64 else part(array)
+        )
         tensor.CopyFrom(tensor_of(resized.astype(array.dtype), tensor.name))
     for graph in all_graphs(model):
         for value in (*graph.input, *graph.output, *graph.value_info):
             for dimension in value.type.tensor_type.shape.dim:
                 if dimension.dim_value == size:
-                    dimension.dim_value = wanted
+                    dimension.dim_value = new_size
     data_sets = tuple(tuple(map(part, run)) for run in example.built.data_sets)
     return replace(example, built=BuiltModel(model.SerializeToString(deterministic=True), data_sets))
 

@@ -308,9 +308,9 @@ class DrawnProgram:
 
     def pick(self, scope: DrawnGraph, type: str, shape: Sequence[int], *, is_state: bool = False) -> TypedName:
         """Return a visible value of a type and shape: often a late one of this graph, seldom a new one."""
-        wanted = TypedName("", type, tuple(shape), is_state)
-        own = [value for value in scope.values if value.fits(wanted)]
-        outer = [value for each in scope.around if each is not scope for value in each.values if value.fits(wanted)]
+        required = TypedName("", type, tuple(shape), is_state)
+        own = [value for value in scope.values if value.fits(required)]
+        outer = [value for each in scope.around if each is not scope for value in each.values if value.fits(required)]
         found = own if own and (not outer or self.is_likely(0.6)) else outer
         if not found or self.is_likely(0.3 if scope is self.main and len(found) < 4 else 0.08):
             return self.supply(scope, type, shape, is_state=is_state)
@@ -450,11 +450,11 @@ class DrawnProgram:
     def _add_index(
         self, scope: DrawnGraph, value: TypedName, attributes: Sequence[onnx.AttributeProto], given: Mapping[str, int]
     ) -> None:
-        is_open = any(each.ref_attr_name for each in attributes)
+        has_references = any(each.ref_attr_name for each in attributes)
         shape = argmax_shape(value.sizes, given.get("axis", 0), given.get("keepdims", 1))
-        index = self.define(scope, "int64", (None,) * len(shape) if is_open else shape)
+        index = self.define(scope, "int64", (None,) * len(shape) if has_references else shape)
         scope.append("ArgMax", [value], [index], attributes)
-        if not is_open and self.is_likely(0.3):
+        if not has_references and self.is_likely(0.3):
             self._read_index(scope, index)
 
     def _read_index(self, scope: DrawnGraph, index: TypedName) -> None:
@@ -584,10 +584,10 @@ class DrawnProgram:
         for each in inner:
             self.fill(each, self.chance.choice((0, 1, 1, 2, 3)))
         own = [value for value in inner[0].values + inner[1].values if None not in value.shape]
-        wanted = self.chance.sample(own, min(len(own), self.chance.choice((1, 1, 2, 3))))
-        wanted = wanted or [self.pick(scope, self.type, self.shape())]
+        chosen = self.chance.sample(own, min(len(own), self.chance.choice((1, 1, 2, 3))))
+        chosen = chosen or [self.pick(scope, self.type, self.shape())]
         outputs: list[list[TypedName]] = [[], []]
-        for value in wanted:
+        for value in chosen:
             for each, given in zip(inner, outputs, strict=True):
                 left = [one for one in each.values if _is_computed(each, one) and one.fits(value) and one not in given]
                 if not left or self.is_likely(0.1):

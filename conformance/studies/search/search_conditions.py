@@ -88,8 +88,8 @@ def restore(example: AnyExample, names: Iterable[str]) -> AnyExample:
 
 def describe_conditions(example: AnyExample, names: Iterable[str]) -> list[str]:
     """Return the texts of the features with these names; names that the example does not have are ignored."""
-    wanted = set(names)
-    return [feature.text for feature in features(example) if feature.name in wanted]
+    chosen = set(names)
+    return [feature.text for feature in features(example) if feature.name in chosen]
 
 
 def _choice_features(example: DrawnExample) -> Iterator[Feature]:
@@ -188,9 +188,9 @@ def _with_operand(
 
 
 def _with_types(example: Example, names: Iterable[str], dtype: np.dtype[Any]) -> Example:
-    wanted = set(names)
+    chosen = set(names)
     with np.errstate(all="ignore"):
-        return example.map_operands(lambda name, array: array.astype(dtype) if name in wanted else array)
+        return example.map_operands(lambda name, array: array.astype(dtype) if name in chosen else array)
 
 
 def _size_features(example: Example) -> Iterator[Feature]:

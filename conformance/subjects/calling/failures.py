@@ -59,12 +59,12 @@ class CaseEnded(Exception):
         self.message = message
 
 
-def call_subject(phase: Phase, ask: Callable[[], Any]) -> Any:
+def call_subject(phase: Phase, call: Callable[[], Any]) -> Any:
     """Call a subject and return its answer; every failure of the subject is an answer too.
 
     Args:
         phase: `load`, `run` or `optimize`, for the outcome.
-        ask: function that calls the subject.
+        call: function that calls the subject.
 
     Raises:
         CaseEnded: the subject raised an error or its process failed; the exception has the verdict.
@@ -75,7 +75,7 @@ def call_subject(phase: Phase, ask: Callable[[], Any]) -> Any:
     from conformance.subjects.calling.harness import is_unsupported  # late: the harness imports NumPy
 
     try:
-        return ask()
+        return call()
     except (KeyboardInterrupt, StorageError, SubjectError, SuiteFault):
         raise  # not other errors of the suite: a subject in this process can be part of the suite
     except SubjectFailure as error:
@@ -85,20 +85,20 @@ def call_subject(phase: Phase, ask: Callable[[], Any]) -> Any:
         raise CaseEnded(verdict, phase, format_exception(error)) from error
 
 
-def call_running_subject(name: str, phase: Phase, ask: Callable[[], Any]) -> Any:
+def call_running_subject(name: str, phase: Phase, call: Callable[[], Any]) -> Any:
     """Call a subject like `call_subject`, for a command whose answer is about a model and not about the start.
 
     Args:
         name: name of the subject, for the error.
         phase: `load`, `run` or `optimize`, for the outcome.
-        ask: function that calls the subject.
+        call: function that calls the subject.
 
     Raises:
         CaseEnded, StorageError, SuiteFault: as for `call_subject`.
         SubjectError: the subject cannot be used at all, or its process does not start again.
     """
     try:
-        return call_subject(phase, ask)
+        return call_subject(phase, call)
     except CaseEnded as ended:
         if ended.phase != "start":
             raise

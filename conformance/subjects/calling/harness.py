@@ -447,14 +447,14 @@ def _is_compatible(target: Any, model: Any, device: str) -> bool:
 
     The device is passed if the function takes one. The runner of onnx passes only the model.
     """
-    ask = getattr(target, "is_compatible", None)
-    if not callable(ask):
+    is_compatible = getattr(target, "is_compatible", None)
+    if not callable(is_compatible):
         return True
     try:
-        inspect.signature(ask).bind(model, device)
+        inspect.signature(is_compatible).bind(model, device)
     except (TypeError, ValueError):
-        return bool(ask(model))
-    return bool(ask(model, device))
+        return bool(is_compatible(model))
+    return bool(is_compatible(model, device))
 
 
 def run_prepared(target: Any, prepared: Any, feeds: Mapping[str, Any]) -> Any:

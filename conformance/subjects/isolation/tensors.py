@@ -113,7 +113,7 @@ def write_tensor(path: str, name: str, array: Array) -> dict[str, Any]:
 
     Raises:
         KeyError: ONNX has no such element type.
-        ValueError: ONNX has no such element type, or the array holds objects.
+        ValueError: ONNX has no such element type, or the array contains objects.
         StorageError: the file system cannot hold the file.
         OSError: the file cannot be written for another reason.
     """

@@ -142,9 +142,9 @@ def _to_integer(X: Enclosure, to: np.dtype[Any]) -> Tensor:
     return integers_between(integers.min(0), integers.max(0), to)
 
 
-def integers_between(first: Array, last: Array, to: np.dtype[Any], is_open: Array | bool = False) -> Tensor:
+def integers_between(first: Array, last: Array, to: np.dtype[Any], is_unspecified: Array | bool = False) -> Tensor:
     """Return integers of a type from a first to a last one; an element is open if the type has one of them not."""
-    fits = _fits(first, to) & _fits(last, to) & ~np.asarray(is_open)
+    fits = _fits(first, to) & _fits(last, to) & ~np.asarray(is_unspecified)
     if fits.all() and (first == last).all():
         return np.asarray(first).astype(to)
     with np.errstate(all="ignore"):
@@ -206,15 +206,15 @@ def round_to_small_float(X: Enclosure, to: np.dtype[Any], node: Node) -> Tensor:
     is_same_nan = np.isnan(low) & np.isnan(value) & np.isnan(high)
     error = np.where(is_same_nan | (low == value) & (high == value), 0.0, np.where(np.isnan(error), np.inf, error))
     if name == SCALES:
-        is_open = (X.value < 0) | ((X.value == 0) & np.signbit(X.value))
+        is_unspecified = (X.value < 0) | ((X.value == 0) & np.signbit(X.value))
         if (mode, saturates) not in (("up", True), ("nearest", False)):
-            is_open |= ~((X.value >= 2.0**-127) & (X.value <= 2.0**127)) & ~np.isnan(X.value)
+            is_unspecified |= ~((X.value >= 2.0**-127) & (X.value <= 2.0**127)) & ~np.isnan(X.value)
     elif name in FINITE:
         value, largest = np.where(np.isnan(X.value), 0.0, value), float(ml_dtypes.finfo(to).max)  # type: ignore[no-untyped-call]
-        is_open = np.isnan(X.value) | (np.abs(value) == largest) & (np.abs(X.value) > largest)
+        is_unspecified = np.isnan(X.value) | (np.abs(value) == largest) & (np.abs(X.value) > largest)
     else:
-        is_open = np.zeros(X.shape, dtype=bool)
-    return Enclosure(value, error, to).leave_open(is_open)
+        is_unspecified = np.zeros(X.shape, dtype=bool)
+    return Enclosure(value, error, to).leave_open(is_unspecified)
 
 
 def _to_small_float(x: Array, to: np.dtype[Any], saturates: bool) -> Array:

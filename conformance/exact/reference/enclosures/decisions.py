@@ -47,9 +47,9 @@ def _ends(X: Enclosure) -> tuple[Array, Array]:
     """Return the smallest and the largest admissible value of each element; everything for an infinite bound."""
     low = X.value - X.error
     high = X.value + X.error
-    is_open = ~np.isfinite(X.error)
-    low = np.where(is_open, -np.inf, np.where(X.error > 0, np.nextafter(low, -np.inf), X.value))
-    high = np.where(is_open, np.inf, np.where(X.error > 0, np.nextafter(high, np.inf), X.value))
+    is_unbounded = ~np.isfinite(X.error)
+    low = np.where(is_unbounded, -np.inf, np.where(X.error > 0, np.nextafter(low, -np.inf), X.value))
+    high = np.where(is_unbounded, np.inf, np.where(X.error > 0, np.nextafter(high, np.inf), X.value))
     return low, high
 
 

@@ -156,11 +156,11 @@ def _clip(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     low, high = (sign * largest if limit is None else limit for sign, limit in zip((-1, 1), limits, strict=False))
     result = X.apply(lambda x: np.minimum(np.maximum(x, low), high))
     # without a limit, the page has the largest number, and the function body of the schema has no limit
-    is_open = np.zeros(X.shape, dtype=bool)
+    is_unbounded = np.zeros(X.shape, dtype=bool)
     for sign, limit in zip((-1, 1), limits, strict=False):
         if limit is None and not is_strict():
-            is_open |= sign * X.value > largest
-    return [_with_limited_terms(replace(result, error=np.where(is_open, np.inf, result.error)), X)]
+            is_unbounded |= sign * X.value > largest
+    return [_with_limited_terms(replace(result, error=np.where(is_unbounded, np.inf, result.error)), X)]
 
 
 def _relu(X: Enclosure) -> Enclosure:

@@ -112,12 +112,12 @@ def _places_of_largest(node: Node, X: Enclosure, kernel: Sequence[int], pads: Pa
     low, high = (
         extreme(np.where(is_largest, places, fill), axis=0) for extreme, fill in ((np.min, np.inf), (np.max, -np.inf))
     )
-    is_open = low != high
+    is_undetermined = low != high
     if is_column_major and planes.size > 1:
-        is_open = np.ones_like(is_open)
-    is_open |= np.isnan(elements).any(axis=0)
-    low, high = np.where(is_open, 0, low), np.where(is_open, X.value.size - 1, high)
-    if not is_open.any():
+        is_undetermined = np.ones_like(is_undetermined)
+    is_undetermined |= np.isnan(elements).any(axis=0)
+    low, high = np.where(is_undetermined, 0, low), np.where(is_undetermined, X.value.size - 1, high)
+    if not is_undetermined.any():
         return low.astype(np.int64)
     return between(low, high, np.dtype(np.int64))
 

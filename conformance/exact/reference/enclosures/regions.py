@@ -224,21 +224,21 @@ def _max_roi_pool(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     scale = float(node.attributes.get("spatial_scale", 1.0))
     grid = node.attributes["pooled_shape"]
     shape = (len(rois.value), X.shape[1], *grid)
-    low, high, error, is_open = (np.zeros(shape) for _ in range(4))
+    low, high, error, is_unspecified = (np.zeros(shape) for _ in range(4))
     for number, (image, left, top, right, bottom) in enumerate(rois.value):
         rows = _cells(top * scale, bottom * scale, grid[0], X.shape[2])
         columns = _cells(left * scale, right * scale, grid[1], X.shape[3])
-        is_open[number] = not rows
-        is_open[number] += not columns
+        is_unspecified[number] = not rows
+        is_unspecified[number] += not columns
         for (i, row), (j, column) in product(enumerate(rows), enumerate(columns)):
             for result, k in ((low, 0), (high, 1)):
                 cell = (int(image), slice(None), row[k], column[k])
                 pixels = X.value[cell].reshape(X.shape[1], -1)
                 result[number, :, i, j] = pixels.max(axis=1) if pixels.size else 0.0
                 error[number, :, i, j] = X.error[cell].max(initial=0.0)
-                is_open[number, :, i, j] += np.isnan(pixels).any(axis=1)
+                is_unspecified[number, :, i, j] += np.isnan(pixels).any(axis=1)
     largest = between(low, high, X.dtype)
-    return [Enclosure(largest.value, largest.error + error, X.dtype).leave_open(is_open > 0)]
+    return [Enclosure(largest.value, largest.error + error, X.dtype).leave_open(is_unspecified > 0)]
 
 
 def _cells(start: float, end: float, count: int, size: int) -> list[tuple[slice, slice]]:
@@ -386,7 +386,7 @@ def _roi_align(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
         raise Unsupported("RoiAlign of regions that are not known, or with a negative sampling_ratio")
     u = _roundoff(X, rois)
     results = []
-    is_open = []
+    is_unspecified = []
     for roi, image in zip(rois.value, batch, strict=True):
         matrices = []
         spreads = []
@@ -410,10 +410,10 @@ def _roi_align(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
         part = X.moved(lambda v, i=image: v[i])  # type: ignore[misc]
         pool = _largest_samples if given.get("mode", "avg") == "max" else _mean_samples
         results.append(pool(part, matrices, spreads, counts, samples))
-        is_open.append(malformed)
+        is_unspecified.append(malformed)
     if not results:
         return [X.moved(lambda v: np.zeros((0, v.shape[1], *counts)))]
-    return [stack(results, 0).leave_open(np.array(is_open).reshape(-1, 1, 1, 1))]
+    return [stack(results, 0).leave_open(np.array(is_unspecified).reshape(-1, 1, 1, 1))]
 
 
 def _mean_samples(

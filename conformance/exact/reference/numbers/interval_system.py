@@ -284,7 +284,7 @@ class IntervalSystem(NumberSystem):
     def maximum_mask(self, X: Value, axis: int) -> Array:
         """Return which elements are the largest along an axis in some admissible evaluation (bool, X's shape).
 
-        All exactly equal maxima are, and all elements of a row with a NaN.
+        The mask has all exactly equal maxima, and all elements of a row with a NaN.
         """
         if X.elements.dtype != object:
             return np.asarray(X.elements == X.elements.max(axis=axis, keepdims=True))

@@ -42,10 +42,10 @@ def chosen_passes(passes: str, known: Sequence[str]) -> list[str]:
     """
     if not passes:
         return list(known)
-    wanted = {} if passes == "none" else dict.fromkeys(passes.split("+"))
-    if unknown := [name for name in wanted if name not in known]:
+    selected = {} if passes == "none" else dict.fromkeys(passes.split("+"))
+    if unknown := [name for name in selected if name not in known]:
         raise ValueError(f"there is no pass {unknown[0]}")
-    return [name for name in known if name in wanted]
+    return [name for name in known if name in selected]
 
 
 def list_of_passes(model: onnx.ModelProto, known: Sequence[str]) -> onnx.ModelProto:
