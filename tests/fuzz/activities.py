@@ -135,7 +135,7 @@ ACTIVITIES = (
         ("generate", "-g", "functions", "--output", "corpus", "--replace", "--corpus-version", "9.0.0"),
         ("corpus",),
     ),
-    Activity("generate --model", ("generate", "--model", "argmax.onnx", "--output", "of_model"), ("of_model",)),
+    Activity("generate --model", ("generate", "--model", "argmax.onnx", "--output", "own/corpus"), ("own/corpus",)),
     Activity("generate --release", ("generate", "--release", "--output", "corpus"), ("corpus",)),
     Activity(
         "merge", ("merge", "1.jsonl", "2.jsonl", "--output", "out.jsonl", "--data", "corpus"), ("out.jsonl",), status=1

@@ -149,3 +149,8 @@ class DiesOnceInJob:
                 return run_chunk(number)
 
             yield run_or_die
+
+
+def send_blocked_signals(connection: Any) -> None:
+    """Send the numbers of the signals that are blocked in a new worker."""
+    connection.send(sorted(map(int, signal.pthread_sigmask(signal.SIG_BLOCK, ()))))

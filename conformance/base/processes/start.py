@@ -25,6 +25,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from conformance.base.errors import SuiteFault
 from conformance.base.processes import helper
 
 if TYPE_CHECKING:
@@ -37,6 +38,9 @@ _INTERPRETER = (sys.executable, "-I", "-S", helper.__file__)
 _SAFE_PATH = "PYTHONSAFEPATH"
 _OF_WORKER = "worker"
 """Environment variable with which Python does not import from the current directory, and its value for a worker."""
+
+_START_ATTEMPTS = 3
+"""Number of workers that may be killed at their start."""
 
 _MAX_KILL_ROUNDS = 100
 _ROUND_PAUSE_SECONDS = 0.02
@@ -188,24 +192,39 @@ def end_sweeper(process: subprocess.Popen[bytes]) -> None:
 def start_worker(function: Callable[[Connection], None]) -> tuple[Connection, SpawnProcess]:
     """Start a process that calls `function(connection)`, and return the other end of the connection.
 
-    The process is spawned, not forked. `function` must call `begin_worker` first.
+    The process is spawned, not forked. `function` must call `begin_worker` first. A process that is killed before it
+    has read what it needs is started again.
+
+    Raises:
+        SuiteFault: `_START_ATTEMPTS` processes are killed at their start.
     """
     import multiprocessing  # few commands need it
+    from multiprocessing import resource_tracker
 
+    resource_tracker.ensure_running()  # its start, which the first start of a process causes, unblocks SIGINT
     context = multiprocessing.get_context("spawn")
     own, theirs = context.Pipe()
-    process = context.Process(target=function, args=(theirs,), daemon=False)
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # until `begin_worker` ignores it
     safe_path = os.environ.get(_SAFE_PATH)
     os.environ[_SAFE_PATH] = safe_path or _OF_WORKER  # a `struct.py` in the current directory is not the module
     try:
-        process.start()
+        process = _start_spawned(lambda: context.Process(target=function, args=(theirs,), daemon=False))
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
         if safe_path is None:
             del os.environ[_SAFE_PATH]
     theirs.close()
     return own, process
+
+
+def _start_spawned(create: Callable[[], SpawnProcess]) -> SpawnProcess:
+    """Start a process; if it is killed before it has read its arguments, start another."""
+    for _ in range(_START_ATTEMPTS):
+        process = create()
+        with suppress(BrokenPipeError):  # the command would end as if the reader of its output had ended
+            process.start()
+            return process
+    raise SuiteFault(f"{_START_ATTEMPTS} workers were killed at their start")
 
 
 def begin_worker() -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from isolation_support import wait_until
+from isolation_support import SUPPORT, wait_until
 
 from conformance.base.processes.start import run_program
 
@@ -19,6 +20,15 @@ child = start_program([sys.executable, "-c", "import time; print(1, flush=True);
 child.stdout.readline()
 print(child.pid, flush=True)
 os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+WORKER = """
+from conformance.base.processes.start import start_worker
+from fake_jobs import send_blocked_signals
+if __name__ == "__main__":
+    connection, process = start_worker(send_blocked_signals)
+    print(connection.recv())
+    process.join()
 """
 
 IGNORED = "import signal as s; print([int(number) for number in s.Signals if s.getsignal(number) == s.SIG_IGN])"
@@ -59,3 +69,12 @@ def test_run_program_inherits_ignored_interrupt(disposition: signal.Handlers) ->
     finally:
         signal.signal(signal.SIGINT, before)
     assert (str(int(signal.SIGINT)).encode() in direct.strip(b"[]\n").split(b", ")) == (disposition is signal.SIG_IGN)
+
+
+def test_start_worker_blocks_interrupt_until_worker_ignores_it(tmp_path: Path) -> None:
+    """Also in the first worker: Python then starts a process of its own, which unblocks the interrupt."""
+    program = tmp_path / "program.py"
+    program.write_text(WORKER)
+    variables = {**os.environ, "PYTHONPATH": str(SUPPORT)}
+    ended = subprocess.run([sys.executable, str(program)], env=variables, capture_output=True, text=True, check=True)
+    assert ended.stdout == f"[{int(signal.SIGINT)}]\n"
