@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import struct
 import zipfile
 from functools import cache
 from pathlib import Path
@@ -212,9 +213,17 @@ def _external_input() -> TensorProto:
     return tensor
 
 
+def _many_members(path: Path) -> None:
+    """Write an archive whose directory has half a million members without content."""
+    member = b"PK\x01\x02" + bytes(24) + (1).to_bytes(2, "little") + bytes(16) + b"X"
+    directory = member * 2**19
+    path.write_bytes(directory + struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, 1, 1, len(directory), 0, 0))
+
+
 INPUTS: dict[str, Callable[[Path], object]] = {
     "npz of 6 GiB": lambda path: _npz(path, _npy_header((3 * 2**29,))),
     "npz of bzip2": lambda path: _npz(path, _npy_header((2, 3)) + bytes(24), zipfile.ZIP_BZIP2),
+    "npz of many members": _many_members,
     "npz of rank 65": lambda path: _npz(path, _npy_header((1,) * 65)),
     "pb in external data": _folder_of(_external_input()),
     "pb of rank 65": _folder_of(TensorProto(name="X", data_type=1, dims=(1,) * 65, raw_data=bytes(4))),
@@ -273,5 +282,6 @@ CORPORA: dict[str, Callable[[Path], object]] = {
     "manifest of many lists": _corpus_of_manifest(MANY_LISTS),
     "archive of deep objects": _archive_of({MANIFEST: DEEP_OBJECTS}),
     "archive of many lists": _archive_of({MANIFEST: MANY_LISTS}),
+    "archive of many members": _many_members,
     "archive of LZMA": _archive_of({MANIFEST: b"{}"}, zipfile.ZIP_LZMA),
 }

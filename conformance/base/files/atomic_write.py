@@ -14,6 +14,7 @@ import os
 import secrets
 import signal
 import stat
+import struct
 import sys
 import threading
 from contextlib import contextmanager, suppress
@@ -24,6 +25,7 @@ from conformance.base.errors import StorageError, UsageError
 from conformance.base.serialization.codec import encode_document
 
 if TYPE_CHECKING:
+    import zipfile
     from collections.abc import Iterable, Iterator
     from io import BufferedReader
     from types import FrameType
@@ -266,6 +268,47 @@ def read_input(path: Path, largest: int) -> bytes:
         if total > largest:
             raise OSError(errno.EFBIG, f"it is larger than {largest} bytes")
     return b"".join(chunks)
+
+
+MAX_ZIP_DIRECTORY_BYTES = 2**24
+"""Largest directory of a zip archive, which has the names of its members: room for 100,000 names of usual length."""
+
+
+class _DirectoryReads:
+    """The stream of a zip archive; while `is_limited`, no part above `MAX_ZIP_DIRECTORY_BYTES` is read.
+
+    `zipfile` reads the directory as one part, whose length the archive states, and makes an object for each member.
+    """
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self.is_limited = True
+
+    def read(self, size: int = -1) -> bytes:
+        """Return the next part."""
+        if self.is_limited and size > MAX_ZIP_DIRECTORY_BYTES:
+            raise ValueError(f"its directory has more than {MAX_ZIP_DIRECTORY_BYTES} bytes")
+        return self._stream.read(size)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+def open_zip(stream: BinaryIO) -> zipfile.ZipFile:
+    """Open a zip archive of any origin, whose directory is limited.
+
+    Raises:
+        ValueError: the content is not a zip archive, or its directory is too large.
+    """
+    import zipfile  # few commands read an archive
+
+    reads = _DirectoryReads(stream)
+    try:
+        archive = zipfile.ZipFile(reads)
+    except (zipfile.BadZipFile, NotImplementedError, OverflowError, ValueError, struct.error) as error:
+        raise ValueError(str(error)) from None
+    reads.is_limited = False
+    return archive
 
 
 def _open_regular(path: str | Path, flags: int = 0) -> tuple[int, int]:

@@ -10,9 +10,11 @@ is installed.
 from __future__ import annotations
 
 import json
+import os
 import zipfile
 import zlib
 from typing import TYPE_CHECKING
+from weakref import finalize
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -63,14 +65,16 @@ class CorpusArchive:
 
     Raises:
         OSError: the file cannot be read.
-        ValueError: the file is not a zip file.
+        ValueError: the file is not a zip file, or has too many members.
     """
 
     def __init__(self, path: Path) -> None:
-        try:
-            self._zip = zipfile.ZipFile(path)
-        except zipfile.BadZipFile as error:
-            raise ValueError(str(error)) from None
+        from conformance.base.files.atomic_write import open_input, open_zip
+
+        with open_input(path) as stream:
+            descriptor = os.dup(stream.fileno())
+        finalize(self, os.close, descriptor)  # `zipfile` does not close what it has not opened
+        self._zip = open_zip(os.fdopen(descriptor, "rb", closefd=False))
         self._cases: dict[str, dict[str, bytes]] = {}
 
     @property

@@ -28,7 +28,7 @@ from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 from onnx import helper
 
 from conformance.base.errors import UsageError
-from conformance.base.files.atomic_write import read_input, write_bytes_atomically
+from conformance.base.files.atomic_write import open_zip, read_input, write_bytes_atomically
 from conformance.base.serialization.decoding import MalformedError, decode_json
 from conformance.exact.judgement.operator_call import fed_values
 from conformance.exact.models.arrays import (
@@ -387,7 +387,7 @@ def read_named_arrays(file: Path, declared: Sequence[DeclaredInput]) -> tuple[Ar
     """
     content = read_file(file)
     arrays = []
-    with file_errors(file), zipfile.ZipFile(io.BytesIO(content)) as archive:
+    with file_errors(file), open_zip(io.BytesIO(content)) as archive:
         members = {name.removesuffix(".npy"): name for name in archive.namelist()}
         for value in declared:
             if value.name not in members:
