@@ -15,6 +15,7 @@ from fake_subject import always_right, always_wrong, wrong_on_argmax
 from history_stores import TARGET, add_release, write_three_cases
 from selenium.webdriver.common.keys import Keys
 
+from conformance.base.serialization.printable_text import escape_unprintable
 from conformance.studies.history.store import HistoryStore, StoredRelease
 from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
 
@@ -30,7 +31,9 @@ RELEASES = [f"1.{number}.0" for number in range(36)]
 
 ROW = "tr.row"
 UNAVAILABLE = "1.36.0"
-HOSTILE = """</script><script>alert()</script><img src=x onerror=alert()> " ' javascript:alert() <!-- &lt; &amp;"""
+MARKUP = """</script><script>alert()</script><img src=x onerror=alert()> " ' javascript:alert() <!-- &lt; &amp;"""
+HOSTILE = f"{MARKUP} \u202e\x1b\u05d0"
+SHOWN = escape_unprintable(HOSTILE)
 
 
 @pytest.fixture(scope="module")
@@ -255,9 +258,11 @@ def test_text_of_results_is_shown_and_not_executed(
         ".details p",
         "#tables li",
     ):
-        assert any(HOSTILE in element.text for element in page.all(selector)), selector
+        assert any(SHOWN in element.text for element in page.all(selector)), selector
     assert page.all("img") == []
     assert len(page.all("script")) == 2
+    assert not page.shows_unprintable_text()
+    assert page.overflow() == 0
     page.search("onerror=alert()")
     assert len(shown_rows(page)) == len(page.all(ROW))
 
@@ -268,4 +273,4 @@ def test_copied_command_quotes_names(show_history: Callable[..., ReportPage], ho
     create, run = page.text(".details pre").splitlines()
     assert shlex.split(create)[-1].startswith("onnxruntime@1.1[with=")
     assert shlex.split(run)[-2] == "--case"
-    assert shlex.split(run)[-1] in {hostile.case, f"{hostile.case} again"}
+    assert shlex.split(run)[-1] in {escape_unprintable(hostile.case), f"{escape_unprintable(hostile.case)} again"}

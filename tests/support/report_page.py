@@ -25,6 +25,10 @@ axe.run({ resultTypes: ["violations"], iframes: false }).then(
   (error) => done([String(error)]));
 """
 
+SHOWS_UNPRINTABLE_TEXT = r"""
+return /[\0-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/.test(document.body.innerText)
+"""
+
 LOADS = count()
 
 TEXTS = """
@@ -149,6 +153,15 @@ class ReportPage:
 
     def wait(self, selector: str) -> None:
         WebDriverWait(self.driver, 5).until(lambda _: any(element.is_displayed() for element in self.all(selector)))
+
+    def overflow(self) -> int:
+        """Return how many pixels the page is wider than the window."""
+        root = "document.documentElement"
+        return int(self.driver.execute_script(f"return {root}.scrollWidth - {root}.clientWidth"))
+
+    def shows_unprintable_text(self) -> bool:
+        """Return whether the page shows control characters, or characters that change the direction of text."""
+        return bool(self.driver.execute_script(SHOWS_UNPRINTABLE_TEXT))
 
     def axe_violations(self) -> list[str]:
         """Return what axe-core finds in the page; only the JavaScript file of axe-playwright-python is used."""

@@ -5,10 +5,26 @@ const SVG = "http://www.w3.org/2000/svg";
 function filled(node, properties, children) {
   for (const [name, value] of Object.entries(properties)) {
     if (value === true) node.setAttribute(name, "");
-    else if (value !== false && value !== null && value !== undefined) node.setAttribute(name, value);
+    else if (value !== false && value !== null && value !== undefined) node.setAttribute(name, READ.has(name) ? printable(value) : value);
   }
-  node.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
+  node.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false).map(printable));
   return node;
+}
+
+// The attributes that a browser shows or reads out.
+const READ = new Set(["title", "aria-label"]);
+
+// As in `printable_text.py`: characters that are invisible, or that change the direction of text; and lone surrogates.
+const UNPRINTABLE = /[\0-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202f\u2060-\u206f\ud800-\udfff\ufeff\ufff0-\uffff\u{e0000}-\u{10ffff}]/gu;
+
+// A text in which unprintable characters are replaced by escapes; other values are unchanged.
+function printable(value) {
+  return typeof value === "string" ? value.replace(UNPRINTABLE, (each) => escaped(each.codePointAt(0))) : value;
+}
+
+function escaped(code) {
+  const [mark, digits] = code < 2 ** 8 ? ["x", 2] : code < 2 ** 16 ? ["u", 4] : ["U", 8];
+  return `\\${mark}${code.toString(16).padStart(digits, "0")}`;
 }
 
 function el(tag, properties = {}, ...children) {
