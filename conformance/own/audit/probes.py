@@ -96,16 +96,26 @@ def probe_nodes(
     groups: dict[Any, list[int]] = {}
     unprobed: dict[Any, list[int]] = {}
     shown, recorded = recorded, _with_stand_ins(model, recorded)
+    free: dict[Any, frozenset[int]] = {}
     for number, node in enumerate(model.graph.node):
         hidden = {name for name in node.input if name and name not in shown.values and name in recorded.values}
-        has_values = all(name in recorded.values for name in (*names_taken_by(node), *filter(None, node.output)))
-        kinds = _free_operands(main_opset(model), node, recorded) if has_values else {}
-        limit = MAX_SUMMED_ELEMENTS if is_operator(node, *SUMS) else MAX_PROBED_ELEMENTS
-        if kinds and hidden <= kinds.keys() and _is_small(node, recorded, limit):
-            groups.setdefault(_configuration(node, recorded), []).append(number)
-        elif _is_hidden(node, recorded) or not hidden <= kinds.keys():
-            key = (node.domain, node.op_type, _attributes(node))
-            unprobed.setdefault(key, []).append(number)
+        configuration = None
+        names: set[str] = set()
+        if all(name in recorded.values for name in (*names_taken_by(node), *filter(None, node.output))):
+            limit = MAX_SUMMED_ELEMENTS if is_operator(node, *SUMS) else MAX_PROBED_ELEMENTS
+            if _is_small(node, recorded, limit):
+                configuration = _configuration(node, recorded)
+                key = (configuration, *map([*node.input].index, node.input))  # most nodes of a model are like others
+                if key not in free:
+                    free[key] = _free_places(main_opset(model), node, recorded)
+                names = {node.input[place] for place in free[key]}
+            elif hidden:
+                names = {*_free_operands(main_opset(model), node, recorded)}
+        if configuration is not None and names and hidden <= names:
+            groups.setdefault(configuration, []).append(number)
+        elif _is_hidden(node, recorded) or not hidden <= names:
+            kind = (node.domain, node.op_type, _attributes(node))
+            unprobed.setdefault(kind, []).append(number)
     reason = "the subject hides a value of the node, and hard values cannot replace it"
     found = [
         ProbedNode(_unjudged(numbers[0], model.graph.node[numbers[0]], reason), numbers, 0)
@@ -172,6 +182,12 @@ def _attributes(node: onnx.NodeProto) -> tuple[bytes, ...]:
 
 def _is_constant(name: str, recorded: RecordedValues) -> bool:
     return recorded.ways.get(name, Exposure.CONSTANT) is Exposure.CONSTANT
+
+
+def _free_places(opset: int, node: onnx.NodeProto, recorded: RecordedValues) -> frozenset[int]:
+    """Return the places of the operands that may have other elements, which follow from the node's configuration."""
+    found = _free_operands(opset, node, recorded)
+    return frozenset(place for place, name in enumerate(node.input) if name in found)
 
 
 def _free_operands(opset: int, node: onnx.NodeProto, recorded: RecordedValues) -> dict[str, str | Rule]:

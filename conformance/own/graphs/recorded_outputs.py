@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import io
 import re
-import zipfile
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import onnx
 
 from conformance.base.errors import UsageError
+from conformance.base.files.atomic_write import open_zip
 from conformance.exact.models.input_files import DeclaredInput
 from conformance.own.graphs.model_inputs import (
     data_set_folders,
@@ -67,7 +67,7 @@ def read_recorded(path: Path, model: onnx.ModelProto) -> list[list[DeviceRun]]:
         found = list(_read_runs(path, declared))
     else:
         content = read_file(path)
-        with file_errors(path), zipfile.ZipFile(io.BytesIO(content)) as archive:
+        with file_errors(path), open_zip(io.BytesIO(content)) as archive:
             names = [name.removesuffix(".npy") for name in archive.namelist()]
         known = [declared[name] for name in names if name in declared]
         arrays = read_named_arrays(path, known)

@@ -314,6 +314,8 @@ class Enclosure(ArithmeticOperators, FormulaTensor):
         other = self._operand(other)
         error = self._where_inexact(other, lambda: self.error * other.magnitude + np.abs(self.value) * other.error)
         result = self._rounded(lambda: self.value * other.value, error, other)
+        if result.value.all():
+            return result
         is_lost = (result.value == 0) & (self.value != 0) & (other.value != 0)
         # a product below the smallest double is not an exact 0: a quotient by it is open
         return replace(result, error=np.where(is_lost, result.error + self._smallest_normal, result.error))
@@ -709,6 +711,8 @@ class Enclosure(ArithmeticOperators, FormulaTensor):
             result = self._bounded(
                 value, error, (self.error == 0) & (other.error == 0), roundings=roundings, own=ROUNDOFF
             )
+            if np.isfinite(value).all():
+                return result
             # in double, a sum, product or quotient of finite numbers can be infinite
             exceeds = np.isinf(value) & np.isfinite(self.value) & np.isfinite(other.value) & (other.value != 0)
             is_nan = (np.isnan(self.value) & (self.error == 0)) | (np.isnan(other.value) & (other.error == 0))
@@ -738,21 +742,26 @@ class Enclosure(ArithmeticOperators, FormulaTensor):
             own: the relative error of the value in double.
         """
         limits = format_of(self.dtype)
+        smallest_normal = float(limits.smallest_normal)
         with np.errstate(all="ignore"):
-            magnitude = np.abs(value) + error
+            size = np.abs(value)
+            magnitude = size + error
             ulp = _ulp(magnitude * (1 + OWN_ROUNDOFF), limits)
             if isinstance(roundings, float) and roundings == 1:
                 rounding = ulp / 2
             else:
                 relative = magnitude * (roundings * self._unit_roundoff * (1 + 2.0**-20))
-                rounding = np.where(magnitude < self._smallest_normal, np.ceil(roundings) * ulp / 2, relative)
+                rounding = np.where(magnitude < smallest_normal, np.ceil(roundings) * ulp / 2, relative)
             total = np.where(magnitude == 0, error, error + rounding + magnitude * own)
             if not is_strict():
-                may_flush = (np.abs(value) - total < self._smallest_normal) & (magnitude > 0)
-                total = np.where(may_flush, total + self._smallest_normal, total)
+                may_flush = size - total < smallest_normal
+                if may_flush.any():
+                    total = np.where(may_flush & (magnitude > 0), total + smallest_normal, total)
+            may_overflow = size + total >= float(limits.largest)
+            if not may_overflow.any() and np.isfinite(total).all():
+                return Enclosure(value, total, self.dtype)
             # An exact overflow has one admissible result only if every rounding of it overflows.
-            is_infinite = (np.abs(value) - total >= float(limits.overflow_threshold)) & np.isfinite(value)
-            may_overflow = np.abs(value) + total >= float(limits.largest)
+            is_infinite = (size - total >= float(limits.overflow_threshold)) & np.isfinite(value)
             total = np.where(may_overflow, np.inf, total)
             total = np.where(np.isfinite(value), total, np.where(has_exact_operands, 0.0, np.inf))
             overflows = is_infinite & has_exact_operands
