@@ -19,9 +19,11 @@ import csv
 import hashlib
 import json
 import os
+import re
 import sys
 from collections import Counter, defaultdict
-from html.parser import HTMLParser
+from html import unescape
+from itertools import islice
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterator, List, Set, Tuple
 from urllib.parse import unquote
@@ -36,6 +38,10 @@ TYPES: Dict[str, Any] = {"text": str, "integer": int, "number": (int, float), "b
 MAX_SHOWN = 20
 DIGEST_LENGTH = 64
 MAX_BYTES = 2**28
+MAX_PAGE_BYTES = 2**24
+MAX_TOTAL_BYTES = 2**30
+MAX_ENTRIES = 1000
+MAX_VALUES = 2**23
 
 DAMAGE = (
     ArithmeticError,
@@ -125,15 +131,25 @@ def digest_of(path: Path) -> str:
 def walk(folder: Path) -> Iterator[Tuple[str, str]]:
     """Yield the name of each file, and of each other entry with its problem; links are not followed."""
     errors: List[OSError] = []
+    entries = size = 0
     for root, folders, files in os.walk(str(folder), onerror=errors.append):
         if not folders and not files:
             yield Path(root).relative_to(folder).as_posix(), "is an empty folder"
+        entries += len(folders) + len(files)
+        if entries > MAX_ENTRIES:
+            yield ".", "has more than %d files and folders" % MAX_ENTRIES
+            return
         for path in (Path(root) / name for name in folders + files):
             name = path.relative_to(folder).as_posix()
             if path.is_symlink():
                 yield name, "is a link"
             elif path.is_file():
-                yield name, "is larger than 256 MiB" if path.stat().st_size > MAX_BYTES else ""
+                limit = MAX_PAGE_BYTES if name == PAGE else MAX_BYTES
+                length = path.stat().st_size
+                size += length
+                if size - length <= MAX_TOTAL_BYTES < size:
+                    yield ".", "has files of more than 1 GiB"
+                yield name, "is larger than %d MiB" % (limit // 2**20) if length > limit else ""
             elif not path.is_dir():
                 yield name, "is neither a file nor a folder"
     for error in errors:
@@ -150,7 +166,7 @@ def check_content(folder: Path, listed: Dict[str, str], corpus: List[str], probl
             problems.append(f"{what} cannot be checked: {type(error).__name__}: {error}.")
             return None
 
-    declared = attempt(TABLES, lambda: json.loads((folder / TABLES).read_text("utf-8"))["tables"])
+    declared = attempt(TABLES, lambda: read_json(folder / TABLES)["tables"])
     tables: Tables = {}
     for number, table in enumerate(declared if isinstance(declared, list) else [], 1):
         rows = attempt(f"table {number} of {TABLES}", read_table, folder, table, problems)
@@ -167,12 +183,20 @@ def check_content(folder: Path, listed: Dict[str, str], corpus: List[str], probl
     print(f"{len(tables)} tables with {rows} rows, {links} links, {files} files of the corpus.")
 
 
+def read_json(path: Path) -> Any:
+    """Return a document of JSON, after a check that it has not more values than memory suffices for."""
+    content = path.read_bytes()
+    if sum(map(content.count, (b",", b"[", b"{"))) > MAX_VALUES:
+        raise ValueError("it has more than %d values" % MAX_VALUES)
+    return json.loads(content.decode("utf-8"))
+
+
 def read_table(folder: Path, table: Dict[str, Any], problems: List[str]) -> Rows:
     """Return the rows of a table as dictionaries, and add what is wrong with it to the problems."""
     name = table["name"]
     columns = table["columns"]
     names = [column["name"] for column in columns]
-    document = json.loads((folder / "tables" / f"{name}.json").read_text("utf-8"))
+    document = read_json(folder / "tables" / f"{name}.json")
     rows = document["rows"]
     if document["columns"] != names or document["table"] != name:
         problems.append(f"{name}.json has other columns than {TABLES} declares.")
@@ -183,7 +207,7 @@ def read_table(folder: Path, table: Dict[str, Any], problems: List[str]) -> Rows
         if wrong:
             problems.append(f"{name}.json, row {number}: a cell has another type than {TABLES} declares.")
     with (folder / "tables" / f"{name}.csv").open(encoding="utf-8", newline="") as stream:
-        head, *texts = csv.reader(stream)
+        head, *texts = islice(csv.reader(stream), len(rows) + 2)
     if head != names or texts != [[csv_text(cell) for cell in row] for row in rows]:
         problems.append(f"{name}.csv and {name}.json differ.")
     found = [dict(zip(names, row)) for row in rows]
@@ -292,33 +316,20 @@ def check_counts(tables: Tables, problems: List[str]) -> None:
     expect("results by subject", totals, {**dict.fromkeys(totals, 0), **Counter(subject for subject, _ in results)})
 
 
-class PageLinks(HTMLParser):
-    """The links and the names of the elements of a page."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.links: List[str] = []
-        self.names: Set[str] = set()
-
-    def handle_starttag(self, tag: str, attrs: List[Tuple[str, Any]]) -> None:
-        """Collect the links and the name of an element."""
-        for name, value in attrs:
-            if name == "id":
-                self.names.add(value)
-            elif name in {"href", "src"}:
-                self.links.append(value)
+ATTRIBUTE = re.compile(r'\s(id|href|src)="([^"<>]*)"')
 
 
 def check_page(folder: Path, listed: Dict[str, str], problems: List[str]) -> int:
     """Check the links of index.html that lead into this folder, and return their number."""
-    page = PageLinks()
-    page.feed((folder / PAGE).read_text("utf-8"))
-    inner = [link for link in page.links if not link.startswith(("http://", "https://", "data:"))]
+    found = [(name, unescape(value)) for name, value in ATTRIBUTE.findall((folder / PAGE).read_text("utf-8"))]
+    names = {value for name, value in found if name == "id"}
+    links = [value for name, value in found if name != "id"]
+    inner = [link for link in links if not link.startswith(("http://", "https://", "data:"))]
     for link in inner:
         path, _, name = link.partition("#")
         if path and unquote(path) not in {SUMS, *listed}:
             problems.append(f"{PAGE} has a link to {path}, which is not in the folder.")
-        if not path and unquote(name) not in page.names:
+        if not path and unquote(name) not in names:
             problems.append(f"{PAGE} has a link to #{name}, which is not on the page.")
     return len(inner)
 

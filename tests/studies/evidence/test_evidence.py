@@ -47,6 +47,17 @@ def table(folder, name):
     return [dict(zip(document["columns"], row, strict=True)) for row in document["rows"]]
 
 
+def add_many_files(folder):
+    for number in range(1001):
+        (folder / f"{number}").touch()
+
+
+def add_large_files(folder):
+    for number in range(5):
+        (folder / f"{number}").touch()
+        os.truncate(folder / f"{number}", 2**28)
+
+
 def verify(folder, *arguments):
     return runpy.run_path(str(folder / "verify.py"))["main"](list(arguments))
 
@@ -244,6 +255,9 @@ class TestVerify:
             (lambda folder: os.truncate(folder / "SHA256SUMS", 2**40), "SHA256SUMS is larger than 256 MiB"),
             (lambda folder: os.truncate(folder / "tables.json", 2**40), "tables.json is larger than 256 MiB"),
             (lambda folder: replace_by_link(folder, "../SHA256SUMS"), "SHA256SUMS is a link"),
+            (lambda folder: os.truncate(folder / "index.html", 2**25), "index.html is larger than 16 MiB"),
+            (add_many_files, ". has more than 1000 files and folders"),
+            (add_large_files, ". has files of more than 1 GiB"),
         ],
     )
     def test_entry_that_evidence_never_has_is_found(self, copy, capsys, change, problem):
@@ -261,6 +275,9 @@ class TestVerify:
             ("tables.json", '{"tables": [{}]}'),
             ("tables.json", '{"tables": []}'),
             ("tables.json", "[" * 10**5),
+            ("tables.json", '{"tables": [' + "[]," * 2**22 + "[]]}"),
+            ("tables/cases.csv", "\n" * 2**20),
+            ("index.html", "<a href='" * 10**5 + '<a href="absent">'),
             ("tables/cases.json", "{"),
             ("tables/cases.json", "null"),
             ("tables/cases.json", '{"table": "cases", "columns": [], "rows": [1]}'),
