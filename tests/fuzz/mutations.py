@@ -3,23 +3,39 @@
 from __future__ import annotations
 
 import copy
+import io
 import json
+import warnings
+import zipfile
 from typing import TYPE_CHECKING, Any
 
 import onnx
 from hypothesis import strategies as st
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-DEEP, HUGE = "\0deep\0", "\0huge\0"
-"""Stand in a document for what Python would not write: nesting without end, and a number of 5,000 digits."""
+MARKS = {
+    "\0deep\0": "[" * 50_000 + "]" * 50_000,
+    "\0deep objects\0": '{"a":' * 50_000 + "1" + "}" * 50_000,
+    "\0open\0": "[" * 50_000,
+    "\0wide\0": "[" + "[]," * 2**22 + "[]]",
+    "\0wide objects\0": "[" + '{"a":0},' * 10**6 + "0]",
+    "\0many keys\0": "{" + ",".join(f'"k{number}":0' for number in range(2 * 10**5)) + "}",
+    "\0same keys\0": "{" + '"format":1,' * 10**5 + '"format":1}',
+    "\0huge\0": "9" * 5000,
+    "\0long\0": f'"{"x" * 2**24}"',
+}
+"""Texts that stand in a document for what Python would not write or is slow to draw, and what is written instead."""
+
+RARE = tuple(MARKS)
+"""Marks; a document with one of them is large, so that few are drawn."""
 
 STRANGE = st.one_of(
     st.sampled_from(
         [
             *(None, True, False, 0, -1, 1, 2**31, 2**63, 2**64, -(2**63), 10**400, 0.5, 1e308, 5e-324),
-            *(float("inf"), float("-inf"), float("nan"), DEEP, HUGE),
+            *(float("inf"), float("-inf"), float("nan"), "\0deep\0", "\0huge\0"),
             *("", "\ud800", "a\udfffb", "\0", "\x1b[31mred\x1b[0m", "\r\n", "\u202e", "x" * 70_000, "../../etc/passwd"),
             *("<script>alert(1)</script>", "]]>", "${HOME}", "%s", "{}", "pass", "fail", "must", "test_adam", "1/2"),
             *([], {}, [[]], [None], {"": {}}, ["a"] * 300),
@@ -60,9 +76,8 @@ def corrupted_document(draw: st.DrawFn, document: Any) -> bytes:
     for _ in range(draw(st.integers(1, 3))):
         _spoil(draw, spoilt)
     text = json.dumps(spoilt[0], ensure_ascii=draw(st.booleans()))
-    for mark, instead in ((DEEP, "[" * 50_000 + "]" * 50_000), (HUGE, "9" * 5000)):
-        for written in (json.dumps(mark), json.dumps(mark, ensure_ascii=False)):
-            text = text.replace(written, instead)
+    for mark, instead in MARKS.items():
+        text = text.replace(json.dumps(mark), instead)
     return text.encode("utf-8", "surrogatepass")
 
 
@@ -83,7 +98,9 @@ def _spoil(draw: st.DrawFn, holder: list[Any]) -> None:
         case "rename" if isinstance(container, dict):
             container[draw(st.text(max_size=5))] = container.pop(key)
         case _:
-            container[key] = copy.deepcopy(draw(STRANGE))  # what is spoilt next must not be the strategy's own list
+            is_large = draw(st.integers(0, 19)) == 0
+            value = draw(st.sampled_from(RARE) if is_large else STRANGE)
+            container[key] = copy.deepcopy(value)  # what is spoilt next must not be the strategy's own list
 
 
 def _index(draw: st.DrawFn, container: Sequence[Any]) -> int:
@@ -123,6 +140,18 @@ TOML_VALUES = (
     "{a=1}",
     '"\\u0000"',
     '"*"',
+    "[" * 5000,
+    "{a=" * 5000 + "1" + "}" * 5000,
+    "[" + "1," * 2**20 + "1]",
+    "[" + "[]," * 2**18 + "]",
+    f'"{"x" * 2**22}"',
+    "0x" + "f" * 10**5,
+    "1_" * 10**4 + "1",
+    "1e" + "9" * 10**4,
+    "9999-12-31T23:59:60Z",
+    "1\n" + ".".join("a" * 2000) + " = 1",
+    "1\n[" + ".".join("a" * 2000) + "]",
+    "1\n" + "".join(f"[t{number}]\n" for number in range(10**5)),
 )
 
 
@@ -225,3 +254,54 @@ def _shared_names(draw: st.DrawFn, model: onnx.ModelProto) -> None:
 
 
 _MODEL_SPOILERS = (_ends, _names, _operator, _attribute, _types, _initializer, _function, _opsets, _shared_names)
+
+
+@st.composite
+def corrupted_zip(draw: st.DrawFn, members: Mapping[str, bytes]) -> bytes:
+    """A zip archive with a member corrupted, doubled, renamed or packed in another way, or with bytes spoilt."""
+    method = draw(st.sampled_from([zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_DEFLATED, *_OTHER_METHODS]))
+    chosen = draw(st.sampled_from(sorted(members)))
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", method, compresslevel=1) as archive, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # two members of one name
+        for name, content in members.items():
+            match draw(st.sampled_from(["corrupt", "rename", "double", "zeros"])) if name == chosen else "keep":
+                case "corrupt":
+                    archive.writestr(name, draw(corrupted_bytes(content)))
+                case "rename":
+                    archive.writestr(draw(st.sampled_from(["../x", "/x", " ", "a\\b", "x" * 60_000, "é"])), content)
+                case "double":
+                    archive.writestr(name, content)
+                    archive.writestr(name, draw(corrupted_bytes(content)))
+                case "zeros":
+                    archive.writestr(name, bytes(2**25))
+                case _:
+                    archive.writestr(name, content)
+    whole = stream.getvalue()
+    return draw(st.one_of(st.just(whole), corrupted_bytes(whole), _spoilt_end(whole)))
+
+
+_OTHER_METHODS = (zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)
+
+
+@st.composite
+def _spoilt_end(draw: st.DrawFn, content: bytes) -> bytes:
+    """A zip archive with a byte changed in the last 200, where its directory and the sizes of its parts are."""
+    spoilt = bytearray(content)
+    spoilt[-draw(st.integers(1, min(200, len(spoilt))))] = draw(st.integers(0, 255))
+    return bytes(spoilt)
+
+
+@st.composite
+def npy_file(draw: st.DrawFn) -> bytes:
+    """An array in the format of NumPy, with any header and elements that may not fit it."""
+    sizes = st.sampled_from([0, 1, 2, 3, 2**20, 2**31, 2**62, -1])
+    shape = tuple(draw(st.one_of(st.just([2, 3]), st.lists(sizes, max_size=66))))
+    kinds = ["<f4", "<f4", ">f4", "<f8", "|O", "<U9", "|S5", "<U99999999", "|V4", "<M8[s]", "(2,)<f4", "", "\0", "é"]
+    header = {"descr": draw(st.sampled_from(kinds)), "fortran_order": draw(st.booleans()), "shape": shape}
+    text = draw(st.sampled_from([repr(header), repr({**header, "more": 1}), "{" * 9000, "9" * 5000, repr(shape)]))
+    encoded = text.encode("latin-1") + b"\n"
+    major = draw(st.integers(0, 4))
+    length = len(encoded).to_bytes(2 if major == 1 else 4, "little")
+    whole = b"\x93NUMPY" + bytes([major, 0]) + length + encoded + draw(st.binary(max_size=48))
+    return draw(st.one_of(st.just(whole), corrupted_bytes(whole)))

@@ -4,30 +4,51 @@ from __future__ import annotations
 
 import json
 import os
+import zipfile
+import zlib
 from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
+import evidence_inputs
+import onnx
 from corpora import SMALL
+from evidence_inputs import REQUIREMENTS
 from fake_jobs import Squares
 from hypothesis import strategies as st
+from models import tensors
 from msgspec import to_builtins
-from mutations import corrupted_bytes, corrupted_document, corrupted_lines, corrupted_model, corrupted_toml
+from mutations import (
+    corrupted_bytes,
+    corrupted_document,
+    corrupted_lines,
+    corrupted_model,
+    corrupted_toml,
+    corrupted_zip,
+    npy_file,
+)
+from onnx import TensorProto
 from targets import TOML, Example, FuzzFailure, Seeds, bounded, write
 
 from conformance.base.errors import JobError
 from conformance.base.jobs.job import ChunkResult, JobState
+from conformance.corpus.cases.archive import write_archive
 from conformance.corpus.cases.case_json import COMPANION_FILE, companion_bytes, read_case_json, verify_companions
 from conformance.corpus.cases.case_loading import load_case
 from conformance.corpus.cases.corpus import MANIFEST, RELEASED, manifest_bytes, open_corpus, read_manifest
 from conformance.corpus.cases.released import read_released, release_of
 from conformance.exact.models.model_validity import read_model
+from conformance.own.graphs.model_inputs import read_inputs
+from conformance.run.corpus_run.last_failed import read_last_failed, update_last_failed
 from conformance.run.expectations.expectations_file import read_expectations
 from conformance.run.judging.backend import placement_violation, reported_placement
 from conformance.run.judging.profile_rules import load_profile
 from conformance.run.results.results_file import read_results
+from conformance.studies.census.census_file import read_census
+from conformance.studies.evidence.evidence_inputs import read_inputs as read_evidence_inputs
+from conformance.studies.evidence.requirement_maps import read_map
 from conformance.subjects.environments.registry import DOCUMENT_NAME, list_environments
 from conformance.subjects.isolation.protocol import parse_answer
 from conformance.subjects.isolation.tensors import decode_value
@@ -42,6 +63,26 @@ ANSWER = {
     "overwritten": [[0, 0]],
     "placement": {"CPU": {"ArgMax": 1}},
 }
+ANSWERS = (
+    (
+        "start",
+        {
+            "seq": 1,
+            "version": 1,
+            "name": "exact",
+            "runtime_version": "1",
+            "language": "C",
+            "kind": "backend",
+            "passes": ["a"],
+            "types": ["float"],
+            "packages": ["numpy==2"],
+        },
+    ),
+    ("load", {"seq": 1, "loaded": 1}),
+    ("load", {"seq": 1, "unsupported": "no kernel"}),
+    ("optimize", {"seq": 1, "model": "AACAPw==", "changed": False}),
+    ("optimize", {"seq": 1, "error": "no"}),
+)
 PLACEMENT = {"CPU": {"ArgMax": 1, "Cast": 2}, "GPU": {"Adam": 3}}
 PROFILE = """name = "example"
 title = "Example rules"
@@ -81,6 +122,15 @@ def reader_targets(seeds: Seeds) -> dict[str, tuple[st.SearchStrategy[bytes], Ca
         "environment.json": (_spoilt(json.dumps(ENVIRONMENT).encode()), _read_environment),
         "placement": (corrupted_document(PLACEMENT), _placement),
         "state of a job": (corrupted_lines(_state(seeds.folder)), _read_state),
+        "archive": (corrupted_zip(_archive_members(seeds)), _read_archive),
+        "npz": (_npz_file(), _read_inputs_of("x.npz")),
+        "npy": (npy_file(), _read_inputs_of("input_0.npy")),
+        "pb": (_tensor_file(), _read_inputs_of("input_0.pb")),
+        "last failed": (_spoilt(json.dumps({"onnx-conformance::a[b]": True}).encode()), _read_last_failed),
+        "census": (_spoilt_lines_of(seeds, "census.jsonl"), _read("c.jsonl", read_census)),
+        "map of requirements": (corrupted_toml(REQUIREMENTS.encode()), _read("m.toml", read_map)),
+        "measurements": (_spoilt_measurements(seeds), _read_evidence_of(seeds)),
+        **{f"answer to {command}": (corrupted_document(answer), _answer_to(command)) for command, answer in ANSWERS},
     }
 
 
@@ -163,6 +213,96 @@ def _read_environment(content: bytes, folder: Path) -> None:
     with patch.dict(os.environ, {"XDG_CACHE_HOME": str(folder)}), bounded():
         for environment in list_environments():
             assert environment.subject
+
+
+def _answer_to(command: str) -> Callable[[bytes, Path], Any]:
+    def run(content: bytes, _: Path) -> None:
+        with bounded():
+            parse_answer(content, command, 1)
+
+    return run
+
+
+def _archive_members(seeds: Seeds) -> dict[str, bytes]:
+    """Return the members of an archive of the corpus."""
+    path = seeds.folder / "corpus.zip"
+    write_archive(seeds.folder / "corpus", path)
+    with zipfile.ZipFile(path) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def _read_archive(content: bytes, folder: Path) -> None:
+    path = folder / f"{zlib.crc32(content)}.zip"  # an archive stays open by its path
+    path.write_bytes(content)
+    with bounded():
+        opened = open_corpus(path)
+        opened.verify()
+        for case in opened.cases.values():
+            read_case_json(opened, case)
+
+
+def _npz_file() -> st.SearchStrategy[bytes]:
+    return npy_file().flatmap(lambda content: corrupted_zip({"X.npy": content}))
+
+
+def _tensor_file() -> st.SearchStrategy[bytes]:
+    whole = TensorProto(name="X", data_type=1, dims=[2, 3], raw_data=bytes(24)).SerializeToString()
+    return st.one_of(tensors().map(TensorProto.SerializeToString), corrupted_bytes(whole))
+
+
+def _read_inputs_of(name: str) -> Callable[[bytes, Path], Any]:
+    """Return a function that reads the inputs of models of floats, of texts and of a sequence from a file."""
+    graphs = [
+        onnx.parser.parse_graph(f"g ({declared} X) => (float Y) {{ Y = Abs (X) }}")
+        for declared in ("float[2, 3]", "string[N]", "seq(float[N])", "float", "bfloat16[2, 3]")
+    ]
+
+    def run(content: bytes, folder: Path) -> None:
+        (folder / name).write_bytes(content)
+        for graph in graphs:
+            with bounded():
+                read_inputs(folder / name if name.endswith("z") else folder, graph)
+
+    return run
+
+
+def _read_last_failed(content: bytes, folder: Path) -> None:
+    with patch.dict(os.environ, {"XDG_CACHE_HOME": str(folder)}), bounded():
+        update_last_failed({"b": True})
+        (file,) = folder.rglob("lastfailed")
+        file.write_bytes(content)
+        assert all(isinstance(name, str) for name in read_last_failed())
+        update_last_failed({"c": True})
+
+
+def measured_files(seeds: Seeds) -> Path:
+    """Return the folder of the inputs of evidence, which is written once."""
+    folder = seeds.folder / "measured"
+    if not folder.exists():
+        evidence_inputs.write_inputs(folder)
+    return folder
+
+
+def _spoilt_lines_of(seeds: Seeds, name: str) -> st.SearchStrategy[bytes]:
+    return corrupted_lines((measured_files(seeds) / name).read_bytes())
+
+
+def _spoilt_measurements(seeds: Seeds) -> st.SearchStrategy[bytes]:
+    """Return a strategy for corrupted measurements, whose first line is a brace."""
+    names = ("mutation.json", "oracle.json")
+    whole = st.sampled_from([(measured_files(seeds) / name).read_bytes() for name in names])
+    return whole.flatmap(_spoilt).map(lambda content: content.replace(b"{", b"{\n", 1))
+
+
+def _read_evidence_of(seeds: Seeds) -> Callable[[bytes, Path], Any]:
+    measured = measured_files(seeds)
+
+    def run(content: bytes, folder: Path) -> None:
+        (folder / "m.json").write_bytes(content)
+        with bounded():
+            read_evidence_inputs([measured / "results.jsonl", folder / "m.json"], measured / "corpus")
+
+    return run
 
 
 def _placement(content: bytes, _: Path) -> None:

@@ -11,6 +11,7 @@ import io
 import os
 import re
 import resource
+import runpy
 import signal
 import subprocess
 import sys
@@ -94,6 +95,9 @@ REAL = (
     "-c",
     "import sys; sys.argv[0] = 'onnx-conformance'; from conformance.commands.cli import main; main()",
 )
+VERIFY = "verify.py"
+"""In place of a command line: the script of a folder of evidence, which checks the folder."""
+
 ENCODINGS = ("utf-8", "ascii", "cp1252")
 
 
@@ -144,6 +148,9 @@ def run_in_process(example: Example, folder: Path, encoding: str = "utf-8") -> N
         argv = patch.object(sys, "argv", ["onnx-conformance", *example.arguments])
         with bounded(), argv, redirect_stdout(out), redirect_stderr(err):
             try:
+                if example.arguments == (VERIFY,):
+                    sys.argv = [str(folder / VERIFY)]
+                    runpy.run_path(VERIFY, run_name="__main__")
                 main()
             except SystemExit as ending:
                 status = int(ending.code or 0)
@@ -160,8 +167,9 @@ def run_really(example: Example, folder: Path, encoding: str) -> None:
         FuzzFailure: the command does not end as a command must.
     """
     write(example, folder)
+    is_script = example.arguments == (VERIFY,)
     ended = subprocess.run(
-        [*REAL, *example.arguments],
+        [sys.executable, "-I", "-S", VERIFY] if is_script else [*REAL, *example.arguments],
         cwd=folder,
         env={**os.environ, "PYTHONIOENCODING": encoding, "LC_ALL": "C"},
         capture_output=True,

@@ -6,20 +6,21 @@ import gzip
 import io
 import json
 import subprocess
+import sys
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import onnx
-from corpora import SMALL
+from corpora import ADAM, SMALL
 from fake_subject import always_right
-from history_stores import add_release, write_three_cases
+from history_stores import add_release, change_tensor, write_three_cases
 from hypothesis import strategies as st
 from models import drawn_model
 from mutations import corrupted_bytes, corrupted_document, corrupted_lines, corrupted_model, corrupted_toml
-from readers import PROFILE
-from targets import REAL, TOML, WRONG, Example
+from readers import ANSWER, PROFILE, measured_files
+from targets import REAL, TOML, VERIFY, WRONG, Example
 
 from conformance.corpus.cases.corpus import MANIFEST, manifest_bytes
 from conformance.studies.history.store import HistoryStore
@@ -32,6 +33,18 @@ CENSUS = ("census", "-b", "fake_subject:correctly_rounded", "--type", "float16",
 SEARCH = ("search", "-b", WRONG, "--no-isolation", "--operator", "ArgMax", "--examples", "5", "--output", "k", "--seed")
 REFERENCE = ("-b", "reference", "--no-isolation")
 MORE_REPORTS = ("--badge", "o.svg", "--hazard-table", "h.md")
+VERBS = (
+    *("audit m.onnx", "audit m.onnx -b reference --no-isolation", "audit m.onnx -b reference --no-isolation --shape"),
+    *("blame m.onnx", "blame m.onnx -b reference -b onnx-reference --no-isolation", "hazards", "hazards m.onnx"),
+    *("expand m.onnx", "expand m.onnx --output o.onnx", "generate --model", "generate --model m.onnx --output o"),
+    *("generate --onnx", "export", "merge", "merge r.jsonl --output o.jsonl", "diff r.jsonl", "update-expectations"),
+    *("update-expectations r.jsonl --expect e.toml --by-cause", "history show --store s", "history show", "history"),
+    *("history update --offline --store s", "check-harness", "check-harness exec:false", "env list", "env"),
+    *("repro", "repro -r r.jsonl", "explain -r r.jsonl", "list", "verify", "completion", "", "report r.jsonl"),
+    *("report r.jsonl --json", "report r.jsonl --profile", "report r.jsonl --html"),
+)
+"""Beginnings of command lines; none of them installs a package or runs for long, whatever follows."""
+
 WORDS = st.one_of(
     st.sampled_from(
         ["", "-", "--", "-k", "test_adam", "\udc80", "\x1b[31m", "9" * 5000, "1/0", "*", "../..", "[[", "("]
@@ -44,7 +57,9 @@ def verb_targets(seeds: Seeds) -> dict[str, st.SearchStrategy[Example]]:
     """Return the strategies of fast verbs, by the name of the target."""
     results, good = corrupted_lines(seeds.results), seeds.results
     model = st.sampled_from(seeds.models).flatmap(corrupted_model)
-    corpus, drawn = str(seeds.folder / "corpus"), drawn_model()
+    corpus = str(seeds.folder / "corpus")
+    drawn = drawn_model()
+    small = Path(_model_with_inputs(seeds)).read_bytes()
 
     def of(strategy: st.SearchStrategy[bytes], name: str, *arguments: str, **more: bytes) -> st.SearchStrategy[Example]:
         others = {other.replace("_", "."): content for other, content in more.items()}
@@ -84,6 +99,10 @@ def verb_targets(seeds: Seeds) -> dict[str, st.SearchStrategy[Example]]:
             "x.npz",
         ),
         **_state_targets(seeds),
+        "verify.py": _evidence_target(seeds),
+        "words of any verb": st.tuples(st.sampled_from(VERBS), st.lists(WORDS, max_size=4)).map(
+            lambda given: Example((*given[0].split(), *given[1]), {"m.onnx": small, "r.jsonl": good})
+        ),
         "words of report": st.lists(WORDS, max_size=4).map(lambda words: Example(("report", *words))),
         "words of explain": WORDS.map(lambda word: Example(("explain", "--data", corpus, "--", word))),
         "words of list": st.lists(WORDS, max_size=3).map(lambda words: Example(("list", "--data", corpus, *words))),
@@ -139,6 +158,7 @@ def slow_verb_targets(seeds: Seeds) -> dict[str, st.SearchStrategy[Example]]:
     """Return the strategies of verbs that run a corpus or a process, by the name of the target."""
     run = ("run", "--no-diagnosis", "--no-isolation", "--data", str(seeds.folder / "corpus"))
     results = corrupted_lines(seeds.results[: seeds.results.rindex(b'{"record":"footer"')])
+    corpus = str(seeds.folder / "corpus")
     manifest = json.loads((seeds.folder / "corpus" / "manifest.json").read_bytes())
 
     def of(strategy: st.SearchStrategy[bytes], name: str, *arguments: str) -> st.SearchStrategy[Example]:
@@ -163,8 +183,104 @@ def slow_verb_targets(seeds: Seeds) -> dict[str, st.SearchStrategy[Example]]:
         "clauses": _corpus_of_one(seeds, "list", "--clauses"),
         "explain": _corpus_of_one(seeds, "explain", SMALL[1]),
         "run": _corpus_of_one(seeds, "run", "-b", WRONG, "--no-isolation"),
+        "state of search": _search_state(seeds),
+        "evidence": _evidence_input(seeds),
+        "history of another corpus": _rejudged_history(seeds),
+        "generate of drawn model": drawn_model().map(
+            lambda content: Example(("generate", "--model", "m.onnx", "--output", "o"), {"m.onnx": content})
+        ),
+        "run of a harness": _of_harness(
+            ("run", *run[1:2], "--data", corpus, "--case", SMALL[1], "--timeout", "5", "-b")
+        ),
+        "check of a harness": _of_harness(("check-harness", "--timeout", "5")),
         "words of env": st.lists(WORDS, max_size=2).map(lambda words: Example(("env", "remove", *words))),
     }
+
+
+def _evidence_target(seeds: Seeds) -> st.SearchStrategy[Example]:
+    """Return a strategy for evidence with a corrupted file that has the right hash, which `check` checks."""
+    measured = measured_files(seeds)
+    names = [str(measured / name) for name in ("results.jsonl", "census.jsonl", "mutation.json", "oracle.json")]
+    maps = ("--data", str(measured / "corpus"), "--requirements", str(measured / "map.toml"))
+    made = seeds.folder / "evidence"
+    subprocess.run([*REAL, "report", *names, *maps, "--evidence", str(made)], check=True, stdout=subprocess.DEVNULL)
+    files = {path.relative_to(made).as_posix(): path.read_bytes() for path in made.rglob("*") if path.is_file()}
+    names = sorted(name for name in files if not name.endswith((".py", "SUMS")))
+
+    def spoilt(name: str, content: bytes) -> Example:
+        changed = {**files, name: content}
+        lines = (f"{sha256(text).hexdigest()}  {name}\n" for name, text in changed.items() if name != "SHA256SUMS")
+        return Example((VERIFY,), {**changed, "SHA256SUMS": "".join(lines).encode()})
+
+    sums = corrupted_bytes(files["SHA256SUMS"]).map(
+        lambda content: Example((VERIFY,), {**files, "SHA256SUMS": content})
+    )
+    return st.one_of(
+        sums,
+        st.sampled_from(names).flatmap(
+            lambda name: _corrupted_file(name, files[name]).map(lambda content: spoilt(name, content))
+        ),
+    )
+
+
+def _evidence_input(seeds: Seeds) -> st.SearchStrategy[Example]:
+    """Return a strategy for a report of evidence with one input corrupted."""
+    measured = measured_files(seeds)
+    files = {path.name: path.read_bytes() for path in measured.iterdir() if path.is_file()}
+    maps = ("--data", str(measured / "corpus"), "--requirements", "map.toml", "--evidence", "e")
+    arguments = ("report", *sorted(files.keys() - {"map.toml"}), *maps)
+
+    def corrupted(name: str) -> st.SearchStrategy[Example]:
+        content = corrupted_toml(files[name]) if name == "map.toml" else _corrupted_file(name, files[name])
+        return content.map(lambda content: Example(arguments, {**files, name: content}))
+
+    return st.sampled_from(sorted(files)).flatmap(corrupted)
+
+
+def _search_state(seeds: Seeds) -> st.SearchStrategy[Example]:
+    """Return a strategy for a search that continues a corrupted state file."""
+    state = seeds.folder / "search"
+    arguments = (*SEARCH, "1", "--resume")
+    if not state.exists():
+        home = seeds.folder / "of search"
+        home.mkdir()
+        subprocess.run([*REAL, *arguments, str(state)], cwd=home, check=False, stdout=subprocess.DEVNULL)
+    return corrupted_lines(state.read_bytes()).map(lambda content: Example((*arguments, "state"), {"state": content}))
+
+
+def _rejudged_history(seeds: Seeds) -> st.SearchStrategy[Example]:
+    """Return a strategy for an update that judges a store again, one of whose files is corrupted."""
+    folder = seeds.folder / "states" / "history"
+    narrow = seeds.folder / "narrow"
+    if not narrow.exists():
+        three = write_three_cases(seeds.folder / "three")
+        change_tensor(three, ADAM, "test_data_set_0/bound_0.pb", 0.0, narrow)
+    update = ("history", "update", "onnxruntime@1.19.0", "--offline", "--store", "kept", "--data", str(narrow))
+    return _corrupted_state(folder, b"", update)
+
+
+def _of_harness(arguments: tuple[str, ...]) -> st.SearchStrategy[Example]:
+    """Return a strategy for a command line with a harness whose answers are corrupted."""
+    known = {"seq": 1, "version": 1, "name": "canned", "runtime_version": "1", "language": "C", "kind": "backend"}
+    answers = st.tuples(
+        st.one_of(st.just(json.dumps(known).encode()), corrupted_document(known)),
+        st.one_of(st.just(b'{"seq": 2, "loaded": 1}'), st.just(b'{"seq": 2}'), corrupted_document({"seq": 2})),
+        corrupted_document({**ANSWER, "seq": 3}),
+    )
+    name = f"exec:{sys.executable} -I -S h.py"
+    return answers.map(
+        lambda lines: Example((*arguments, name), {"h.py": CANNED, "answers": b"\n".join(lines) + b"\n"})
+    )
+
+
+CANNED = b"""
+import os, sys
+answers = open("answers", "rb").readlines()
+for line in sys.stdin.buffer:
+    sys.stdout.buffer.write(answers.pop(0) if answers else line)
+    sys.stdout.buffer.flush()
+"""
+"""A harness that answers with the lines of a file, and then with the commands."""
 
 
 def _inputs() -> bytes:

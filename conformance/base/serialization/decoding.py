@@ -78,7 +78,8 @@ def decode_toml(text: str) -> dict[str, Any]:
     """Return a TOML document; the caller checks its content.
 
     Raises:
-        MalformedError: the text is not TOML, is nested too deeply, or has too many values or a key of too many parts.
+        MalformedError: the text is not TOML, is nested too deeply, or has too many values, a key of too many
+            parts, or an integer of more than 64 bits.
     """
     if sum(map(text.count, ",[{=\n")) > MAX_TOML_VALUES:
         raise MalformedError(f"it has more than {MAX_TOML_VALUES} values")
@@ -86,11 +87,29 @@ def decode_toml(text: str) -> dict[str, Any]:
         if line.count(".") >= MAX_TOML_KEY_PARTS and _LONG_TOML_KEY.search(line):
             raise MalformedError(f"line {number} has a key of more than {MAX_TOML_KEY_PARTS} parts")
     try:
-        return tomllib.loads(text)
+        document = tomllib.loads(text)
     except ValueError as error:  # also for a number with too many digits
         raise MalformedError(str(error)[:MAX_REASON_LENGTH]) from None
     except RecursionError:
         raise MalformedError("it is nested too deeply") from None
+    if _has_long_integer(document):
+        raise MalformedError("it has an integer of more than 64 bits")
+    return document
+
+
+def _has_long_integer(document: dict[str, Any]) -> bool:
+    """Return whether a document has an integer of more than 64 bits.
+
+    TOML forbids it. Python reads such a number in hexadecimal digits, but cannot print it.
+    """
+    pending: list[Any] = [document]
+    while pending:
+        value = pending.pop()
+        if isinstance(value, dict | list):
+            pending += value.values() if isinstance(value, dict) else value
+        elif isinstance(value, int) and value.bit_length() > 64:
+            return True
+    return False
 
 
 @cache

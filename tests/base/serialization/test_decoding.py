@@ -245,6 +245,11 @@ def test_reader_of_a_type_checks_the_limits_first():
         JsonReader(list[list[int]], max_values=3)(memoryview(b"[[1, 2], [3, 4]]"))
 
 
+def test_toml_of_integer_above_64_bits_is_refused():
+    with pytest.raises(MalformedError):
+        decode_toml(f"[[a]]\nb = [{{c = 0x{'f' * 5000}}}]")
+
+
 def test_toml_of_many_values_is_refused():
     with pytest.raises(MalformedError, match="values"):
         decode_toml("a = [" + "[]," * 2**19 + "]")
