@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import os
 import pkgutil
+import re
 import resource
 import signal
 import sys
@@ -25,6 +26,7 @@ import pytest
 import typer
 from corpora import ADAM, EXACT, write_part
 from hostile_inputs import CORPORA, FORGED_LINE, INPUTS, MODELS, NOT_UTF8, PLACES, model_of
+from repository import ROOT
 
 import conformance
 from conformance.base import plugins
@@ -238,6 +240,11 @@ def _run_here(lines: list[list[str]], folders: list[Path], statuses: int) -> Non
 
 def test_bases_name_every_verb():
     assert sorted(BASES) == sorted(name for name, _ in verbs())
+
+
+def test_table_of_promises_names_every_verb():
+    rows = re.findall(r"^\| `([a-z -]+)` \|", (ROOT / "SECURITY.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert sorted(rows) == sorted(name for name, _ in verbs())
 
 
 @pytest.mark.parametrize("verb", sorted({cell.verb for cell in cells()}))
