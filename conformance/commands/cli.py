@@ -16,7 +16,7 @@ import tempfile
 import threading
 import time
 import traceback
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -271,8 +271,9 @@ def _is_importing(frame: FrameType | None) -> bool:
 def _print_error(problem: str, hint: str, code: str = "", *, with_code: bool = False) -> None:
     """Print the problem and the hint of an error; if `with_code` is set, also the error code."""
     label = f"error[{code}]" if with_code else "error"
-    print_line(f"{label}: {one_line(problem)}", err=True)
-    print_line(f"       {one_line(hint)}", err=True)
+    with suppress(OSError):  # of standard error on a full disk; the exit status remains
+        print_line(f"{label}: {one_line(problem)}", err=True)
+        print_line(f"       {one_line(hint)}", err=True)
 
 
 def _write_traceback() -> str:

@@ -131,6 +131,12 @@ class TestProcess:
         ended = process("onnx-conformance", "verify", "--data", "nowhere", PYTHONINSPECT="1")
         assert (ended.status, "Traceback" in ended.err) == (2, False)
 
+    @pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no /dev/full")
+    def test_error_that_cannot_be_printed_keeps_its_status(self, here):
+        program = Path(sysconfig.get_path("scripts")) / "onnx-conformance"
+        line = ["sh", "-c", 'exec "$0" verify --data nowhere 2>/dev/full', str(program)]
+        assert subprocess.run(line, check=False, cwd=here).returncode == 2
+
     def test_small_address_space_is_named_before_numpy_is_imported(self, here):
         program = Path(sysconfig.get_path("scripts")) / "onnx-conformance"
         limited = ["sh", "-c", 'ulimit -v 102400 && exec "$0" verify', str(program)]
