@@ -199,7 +199,9 @@ def _earlier_body(node: Node, proto: onnx.NodeProto, function: onnx.FunctionProt
         return None
     body = copy_of(function)
     makers = {name: number for number, each in enumerate(body.node) for name in each.output}
-    scores, bias, sum_name = ("QKAttnCast", "AttnBiasT", "QKAttnWeightSoftcap")
+    scores = "QKAttnCast"
+    bias = "AttnBiasT"
+    sum_name = "QKAttnWeightSoftcap"
     if not {scores, bias, sum_name} <= makers.keys():
         return None  # the body of another onnx
     masked = "EarlierMaskedScores"
