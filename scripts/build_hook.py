@@ -1,6 +1,6 @@
-"""Hook of the build of the wheel: the corpus becomes one archive in the package.
+"""Hooks of the build: the corpus becomes one archive in the wheel, and the links of the README lead to the project.
 
-hatchling runs the hook. An editable installation reads `data/` in the checkout instead.
+hatchling runs the hooks. An editable installation reads `data/` in the checkout instead of the archive.
 """
 
 from __future__ import annotations
@@ -8,9 +8,13 @@ from __future__ import annotations
 import tempfile
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+from hatchling.metadata.plugin.interface import MetadataHookInterface
+
+if TYPE_CHECKING:
+    from types import ModuleType
 
 
 class CorpusArchiveHook(BuildHookInterface[Any]):
@@ -31,11 +35,25 @@ class CorpusArchiveHook(BuildHookInterface[Any]):
             self._folder.cleanup()
 
 
+class ReadmeHook(MetadataHookInterface):
+    """Sets the README of the package, which PyPI shows: its relative links would lead nowhere there."""
+
+    def update(self, metadata: dict[str, Any]) -> None:
+        """Set the text of the README in the metadata."""
+        root = Path(self.root)
+        text = _load_module(root / "scripts" / "set_project_url.py").published_readme(root)
+        metadata["readme"] = {"content-type": "text/markdown", "text": text}
+
+
 def _write_archive(root: Path, target: Path) -> None:
     """Write the archive with the module of the package; the package itself cannot be imported during a build."""
-    spec = spec_from_file_location("corpus_archive", root / "conformance" / "corpus" / "cases" / "archive.py")
+    _load_module(root / "conformance" / "corpus" / "cases" / "archive.py").write_archive(root / "data", target)
+
+
+def _load_module(path: Path) -> ModuleType:
+    spec = spec_from_file_location(path.stem, path)
     assert spec is not None
     assert spec.loader is not None
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
-    module.write_archive(root / "data", target)
+    return module

@@ -50,6 +50,18 @@ def set_url(name: str, text: str, url: str) -> str:
     return text
 
 
+def absolute_links(text: str, url: str) -> str:
+    """Return a Markdown text whose relative links lead to the project; unchanged if the address is empty."""
+    return re.sub(r"\]\((?![a-z]+:|#)", f"]({url}/blob/main/", text) if url else text
+
+
+def published_readme(root: Path) -> str:
+    """Return the README of a checkout as PyPI shows it."""
+    source = (root / "conformance" / "__init__.py").read_text(encoding="utf-8")
+    (url,) = re.findall(r'^PROJECT_URL = "(.*)"$', source, re.MULTILINE)
+    return absolute_links((root / "README.md").read_text(encoding="utf-8"), url)
+
+
 def main() -> int:
     """Write the address into all files; return the exit status."""
     url = sys.argv[1] if len(sys.argv) > 1 else ""

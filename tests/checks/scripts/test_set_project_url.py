@@ -45,6 +45,13 @@ def test_set_url_keeps_files_valid():
     assert texts["docs/tutorial.md"].count(f"uses: {OWNER}/onnx-conformance@v0\n") == 2
 
 
+def test_readme_of_the_package_has_absolute_links_if_there_is_an_address():
+    text = "[a](docs/a.md#b) [b](https://example.org) [c](#part)"
+    assert script.absolute_links(text, "") == text
+    assert script.absolute_links(text, URL) == f"[a]({URL}/blob/main/docs/a.md#b) [b](https://example.org) [c](#part)"
+    assert script.published_readme(ROOT) == script.absolute_links((ROOT / "README.md").read_text(), PROJECT_URL)
+
+
 def test_every_place_of_the_owner_is_set():
     pages = [path for path in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")] if "OWNER/" in path.read_text()]
     assert {path.relative_to(ROOT).as_posix() for path in pages} <= script.PLACES.keys()
