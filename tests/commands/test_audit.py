@@ -42,6 +42,44 @@ def test_audit_shows_seed_shapes_and_operators(command, model, here):
     assert not command("audit", model, *OWN, "--inputs", "in", "--json", "again.json").status
 
 
+@pytest.fixture
+def newer_operator():
+    """An operator that onnx has from now on."""
+    parameter = onnx.defs.OpSchema.FormalParameter
+    interface = {"inputs": [parameter("X", "T")], "outputs": [parameter("Y", "T")]}
+    types = [("T", ["tensor(float)"], "")]
+    newest = onnx.defs.onnx_opset_version()
+    onnx.defs.register_schema(onnx.defs.OpSchema("Newer", "", newest, type_constraints=types, **interface))
+    yield "Newer"
+    onnx.defs.deregister_schema("Newer", newest, "")
+
+
+def test_operator_of_a_newer_onnx_is_not_judged(command, here, newer_operator):
+    (here / "of_newer_onnx.py").write_text(
+        "from onnx.reference import ReferenceEvaluator, op_run\n"
+        "class Newer(op_run.OpRun):\n"
+        "    def _run(self, x):\n"
+        "        return (abs(x),)\n"
+        "class Prepared:\n"
+        "    def __init__(self, model):\n"
+        "        self.evaluator = ReferenceEvaluator(model, new_ops=[Newer])\n"
+        "    def run(self, inputs):\n"
+        "        return self.evaluator.run(None, dict(zip(self.evaluator.input_names, inputs)))\n"
+        "def prepare(model, device):\n"
+        "    return Prepared(model)\n"
+    )
+    nodes = [helper.make_node(newer_operator, ["X"], ["v"]), helper.make_node("Relu", ["v"], ["Y"])]
+    values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [3]) for name in ("X", "Y")]
+    opsets = [helper.make_opsetid("", onnx.defs.onnx_opset_version())]
+    model = helper.make_model(helper.make_graph(nodes, "g", values[:1], values[1:]), opset_imports=opsets)
+    onnx.save(model, here / "m.onnx")
+    ended = command("audit", "m.onnx", "-b", "of_newer_onnx", "--no-isolation", "--json", "audit.json")
+    assert ended.status == 0, ended
+    (audit,) = json.loads((here / "audit.json").read_text())["audits"]
+    assert {each["operator"]: each["judged"] for each in audit["operators"]} == {newer_operator: 0, "Relu": 1}
+    assert audit["judged"]["nodes"] == 1
+
+
 @pytest.mark.programs
 def test_result_is_the_same_for_any_number_of_workers(command, model, here):
     assert not command("audit", model, *OWN, "--json", "one.json").status

@@ -20,6 +20,7 @@ def count_instructions(compute: Callable[[], object]) -> int:
         count += event == "opcode"
         return step
 
+    sys._getframe().f_trace_opcodes = True  # Python 3.12 counts only if a frame has it before `settrace`
     before = sys.gettrace()
     sys.settrace(step)
     try:
