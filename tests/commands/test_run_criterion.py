@@ -33,7 +33,7 @@ class TestCriterion:
         assert re.search(rf"^  {ADAM} .*\bunsupported .*{FAULTY}", ended.out, re.MULTILINE)
         assert "required: Adam" in ended.out
 
-    @pytest.mark.parametrize("selection", [("-k", "argmax"), ("--case", EXACT), ("-k", "argmax", "-n", "2")], ids=str)
+    @pytest.mark.parametrize("selection", [("-k", "argmax"), ("--case", EXACT)], ids=str)
     def test_require_fails_operator_without_selected_case(self, run_apart, selection):
         ended = run_apart("-b", RIGHT, "--no-isolation", "--require", "Adam", *selection)
         assert ended.status == 1

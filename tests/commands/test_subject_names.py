@@ -91,6 +91,12 @@ BACKEND_VERBS, OPTIMIZER_VERBS = verbs_with("-b"), verbs_with("-o")
 STARTING = [verb for verb in BACKEND_VERBS if verb not in NOT_STARTED]
 
 
+def verbs_in_turn(values):
+    """Return pairs of each verb that starts a subject with one of the values in turn, and of `run` with each value."""
+    pairs = [(verb, values[place % len(values)]) for place, verb in enumerate(STARTING)]
+    return list(dict.fromkeys([*pairs, *(("run", value) for value in values)]))
+
+
 @pytest.fixture
 def environment(here, tmp_path_factory, monkeypatch):
     """Environment of a release in the registry, whose Python imports a fake runtime; all tests share it."""
@@ -131,11 +137,9 @@ def test_table_has_every_verb_with_a_subject():
     assert set(STARTING) > SHOWS_NO_VERSION
 
 
-@pytest.mark.parametrize("verb", STARTING)
 @pytest.mark.parametrize(
-    "name",
-    ["onnxruntime@7.7.7[optimization=disabled]", "onnxruntime[optimization=disabled,python={python}]"],
-    ids=["release", "python"],
+    ("verb", "name"),
+    verbs_in_turn(["onnxruntime@7.7.7[optimization=disabled]", "onnxruntime[optimization=disabled,python={python}]"]),
 )
 def test_subject_with_option_has_the_version_of_its_process(start, environment, verb, name):
     ended, told = start(verb, "-b", name.format(python=environment / "bin" / "python"))
@@ -150,23 +154,23 @@ def test_optimizer_has_the_version_of_its_process(start, environment, verb):
     assert (VERSION in told) is (verb not in SHOWS_NO_VERSION), told[-2000:]
 
 
-@pytest.mark.parametrize("verb", STARTING)
-@pytest.mark.parametrize(
-    ("name", "code"),
-    [
-        ("onnxruntime@9.9.9", "usage.environment-missing"),
-        ("onnxruntime@nine", "name.malformed-release"),
-        ("reference@1.0", "name.no-releases"),
-        ("onnxruntime[python=nowhere/python]", "usage.python-not-executable"),
-        ("onnxruntime@7.7.7[optimization=most]", "subject.unusable-option"),
-        ("onnxruntime[with=numpy>=2]", "usage.packages-without-release"),
-        ("exec:no_such_program_anywhere", "name.program-not-found"),
-    ],
-)
-def test_backend_that_cannot_start_is_refused(start, environment, verb, name, code):
+UNUSABLE = {
+    "onnxruntime@9.9.9": "usage.environment-missing",
+    "onnxruntime@nine": "name.malformed-release",
+    "reference@1.0": "name.no-releases",
+    "onnxruntime[python=nowhere/python]": "usage.python-not-executable",
+    "onnxruntime@7.7.7[optimization=most]": "subject.unusable-option",
+    "onnxruntime[with=numpy>=2]": "usage.packages-without-release",
+    "exec:no_such_program_anywhere": "name.program-not-found",
+}
+"""Names of backends that cannot start, with the codes of their errors."""
+
+
+@pytest.mark.parametrize(("verb", "name"), verbs_in_turn(list(UNUSABLE)))
+def test_backend_that_cannot_start_is_refused(start, environment, verb, name):
     ended, _ = start(verb, "-b", name)
     if verb not in SHOWS_NO_VERSION or "most" not in name:  # a harness that refuses its subject has rules, too
-        assert (ended.status, ended.code) == (2, code), ended.err
+        assert (ended.status, ended.code) == (2, UNUSABLE[name]), ended.err
 
 
 @pytest.mark.parametrize("verb", OPTIMIZER_VERBS)

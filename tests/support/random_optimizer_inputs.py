@@ -12,7 +12,7 @@ from reference_models import OPERANDS, error_in_bounds, float32, optimizer_input
 
 from conformance.exact.reference.oracle import answers
 
-SETTINGS = 12
+SETTINGS = 8
 
 
 ELEMENTS = 6

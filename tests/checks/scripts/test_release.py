@@ -101,6 +101,7 @@ def test_archive_does_not_depend_on_times_modes_and_hash_seed(corpus, tmp_path):
 
 
 @pytest.mark.whole
+@pytest.mark.long
 def test_archive_of_whole_corpus_has_at_most_10_megabytes(tmp_path):
     release.write_corpus_archive(DATA, tmp_path)
     (archive,) = tmp_path.iterdir()

@@ -154,11 +154,16 @@ class TestLoader:
             assert names == {case.id for case in corpus.cases.values() if case.kind == "node"}
 
 
+def sampled(loaded: tuple[str, list[TestCase]]) -> list[TestCase]:
+    """Every seventh case: `onnx-conformance run -b reference` runs all, and judges by the same outputs."""
+    return loaded[1][::7]
+
+
 @pytest.fixture(scope="module")
 def outcome(loaded) -> tuple[dict[str, unittest.TestCase], unittest.TestResult]:
-    """The tests that onnx's runner makes of them, by name, and what came of running all."""
+    """The tests that onnx's runner makes of a sample, by name, and what came of running all."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(runner, "load_model_tests", lambda **ask: loaded[1] if ask["kind"] == "node" else [])
+        patch.setattr(runner, "load_model_tests", lambda **ask: sampled(loaded) if ask["kind"] == "node" else [])
         suite = runner.Runner(ReferenceBackend, __name__).test_suite
     tests = {test.id().rpartition(".")[2]: test for test in suite}
     result = unittest.TestResult()
@@ -193,7 +198,7 @@ class TestRunner:
     """onnx's runner, with its own blanket tolerance, on the cases that its loader read."""
 
     def test_runner_has_a_test_per_case_and_device(self, loaded, outcome):
-        assert set(outcome[0]) == {f"{case.name}_{device}" for case in loaded[1] for device in ("cpu", "cuda")}
+        assert set(outcome[0]) == {f"{case.name}_{device}" for case in sampled(loaded) for device in ("cpu", "cuda")}
 
     def test_must_cases_without_choice_pass(self, loaded, outcome, levels, corpus):
         must = [name for name in failed(outcome) if levels[name] == Level.MUST]
@@ -209,4 +214,4 @@ class TestRunner:
 
     def test_runner_skips_only_the_other_device(self, loaded, outcome):
         skipped = {test.id().rpartition(".")[2] for test, _ in outcome[1].skipped}
-        assert skipped == {f"{case.name}_cuda" for case in loaded[1]}
+        assert skipped == {f"{case.name}_cuda" for case in sampled(loaded)}

@@ -18,7 +18,6 @@ from onnx import TensorProto, helper, numpy_helper
 from random_optimizer_inputs import (
     COUNTS,
     ELEMENTS,
-    SETTINGS,
     Setting,
     both_types,
     every_optimizer,
@@ -128,10 +127,14 @@ def test_update_count_can_be_rounded_before_product(T, level):
             assert number.low <= Decimal(float(np.float32(T) * decay_factor)) <= number.high
 
 
+TRAINING_SETTINGS = 12
+"""Number of settings, of which the median is compared."""
+
+
 def training_settings(op_type, dtype):
     """Return typical training settings: default coefficients, learning rates up to 0.1, tensors around 1."""
     attributes = {"alpha": float32(0.9), "norm_coefficient": float32(1e-3)} if op_type == "Momentum" else {}
-    for seed in range(SETTINGS):
+    for seed in range(TRAINING_SETTINGS):
         source = random.Random(seed)
         operands = [
             [source.uniform(0.1, 3) * (1 if name == "H" else source.choice([1, -1])) for _ in range(ELEMENTS)]

@@ -36,7 +36,7 @@ from conformance.run.judging.compare import is_acceptable
 release = script_module("release")
 
 CHOSEN = (
-    r"test_(adam|argmax_.*_example|cast_\w+|clip|conv_with_strides_no_padding|convinteger_\w+|dequantizelinear_\w+"
+    r"test_(adam|argmax_.*_example|cast_(e8m0_)?FLOAT_to_\w+|cast_e8m0_FLOAT16_\w+|clip|conv_with_strides_no_padding|convinteger_\w+|dequantizelinear_\w+"
     r"|dropout_default|quantizelinear(_\w+)?|sequence_insert_at_front|string_concat|bernoulli|relu|softmax_axis_1(_expanded\w*)?"
     r"|averagepool_2d_ceil_last_window_starts_on_pad|einsum_inner_prod)"
 )

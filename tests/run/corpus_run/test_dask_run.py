@@ -93,29 +93,29 @@ def without_hosts(path):
     return comparable_records(path)
 
 
-def test_dask_run_has_the_results_of_one_process_and_names_hosts(process, here, small_corpus, cluster):
+def test_dask_run_has_the_results_of_one_process_and_names_hosts(command, here, small_corpus, cluster, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", str(SUPPORT))
     told = ("run", "-b", WRONG, "-b", "fake_subject:raises_strange_text", "--data", small_corpus)
-    alone = process("onnx-conformance", *told, "--results", "one.jsonl", "-n", "1")
-    ended = process("onnx-conformance", *told, "--results", "dask.jsonl", "--dask", cluster.scheduler_address)
+    alone = command(*told, "--results", "one.jsonl", "-n", "1", diagnose=True)
+    ended = command(*told, "--results", "dask.jsonl", "--dask", cluster.scheduler_address, diagnose=True)
     assert (ended.status, ended.err) == (alone.status, "")
     assert len(read_results(here / "dask.jsonl").footer.hosts) == 1
     assert read_results(here / "one.jsonl").footer.hosts == []
     assert without_hosts(here / "dask.jsonl") == comparable_records(here / "one.jsonl")
 
 
-def test_dask_run_with_killed_worker_has_all_results(run_waiting, process, here, small_corpus):
+def test_dask_run_with_killed_worker_has_all_results(run_waiting, command, here, small_corpus):
     with make_cluster(2, processes=True) as cluster, cluster.get_client() as client:
         run = run_waiting(cluster)
         os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
         (here / "go").touch()
         _, err = run.communicate(timeout=LONGEST_WAIT)
     assert run.returncode == 1, err
-    told = ("run", "-b", "waits:Waits", "--data", small_corpus, "--no-diagnosis")
-    process("onnx-conformance", *told, "--results", "one.jsonl")
+    command("run", "-b", "waits:Waits", "--data", small_corpus, "--results", "one.jsonl", isolate=True)
     assert without_hosts(here / "out.jsonl") == comparable_records(here / "one.jsonl")
 
 
-def test_dask_run_whose_scheduler_disappears_can_be_resumed(run_waiting, process, here, small_corpus):
+def test_dask_run_whose_scheduler_disappears_can_be_resumed(run_waiting, command, here, small_corpus):
     with make_cluster(1, processes=True) as cluster:
         (here / "slow").touch()  # so that results are missing when the scheduler disappears
         run = run_waiting(cluster)
@@ -126,22 +126,22 @@ def test_dask_run_whose_scheduler_disappears_can_be_resumed(run_waiting, process
     assert (run.returncode, b"--resume" in err, b"Traceback" in err) == (2, True, False)
     (here / "slow").unlink()
     (here / "go").touch()
-    told = ("run", "-b", "waits:Waits", "--data", small_corpus, "--no-diagnosis")
-    assert process("onnx-conformance", *told, "--resume", "out.jsonl").status == 1
+    ended = command("run", "-b", "waits:Waits", "--data", small_corpus, "--resume", "out.jsonl", isolate=True)
+    assert ended.status == 1, ended.err
     assert read_results(here / "out.jsonl").footer.results == len(SMALL)
 
 
 @pytest.mark.parametrize("subject", ["only_here:Backend", "exec:./only_here.sh"])
-def test_dask_workers_without_subject_end_the_run(process, here, small_corpus, cluster, subject):
+def test_dask_workers_without_subject_end_the_run(command, here, small_corpus, cluster, subject, monkeypatch):
+    monkeypatch.syspath_prepend(here)
+    monkeypatch.setenv("PYTHONPATH", str(SUPPORT))
     (here / "only_here.py").write_text("from fake_subject import always_right as Backend\n")
-    command = f"{sys.executable} {harness.__file__} fake_subject:always_right"
-    (here / "only_here.sh").write_text(f"#!/bin/sh\nexec {command}\n")
+    program = f"{sys.executable} {harness.__file__} fake_subject:always_right"
+    (here / "only_here.sh").write_text(f"#!/bin/sh\nexec {program}\n")
     (here / "only_here.sh").chmod(0o755)
     told = ("run", "-b", subject, "--data", small_corpus, "--results", "out.jsonl")
-    assert process("onnx-conformance", *told).status == 0
-    ended = process("onnx-conformance", *told, "-v", "--dask", cluster.scheduler_address)
-    assert (ended.status, "error[job.no-usable-worker]" in ended.err) == (2, True), ended.err
-    assert "only_here" in ended.err
+    ended = command(*told, "--dask", cluster.scheduler_address)
+    assert (ended.status, ended.code, "only_here" in ended.err) == (2, "job.no-usable-worker", True), ended.err
 
 
 @pytest.fixture

@@ -88,8 +88,9 @@ def nothing_runs(here) -> bool:
     return not processes_in(here / "tmp")
 
 
-@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
+@pytest.mark.parametrize(
+    ("number", "workers"), [(signal.SIGINT, ()), (signal.SIGTERM, ()), (signal.SIGINT, ("-n", "2"))]
+)
 def test_interrupted_run_stops_children_and_reports_missing_results(start_hanging_run, here, number, workers):
     process = start_hanging_run(*workers)
     process.send_signal(number)

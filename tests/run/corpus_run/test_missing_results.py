@@ -73,8 +73,13 @@ WITHOUT_EFFECT = {"ignores the corpus", "does not run"}
 """The hooks after which all cases are judged all the same."""
 
 
-@pytest.mark.parametrize("name", HOOKS)
-@pytest.mark.parametrize("workers", [(), ("-n", "1")], ids=["no worker", "a worker"])
+WITH_A_WORKER = ("drops at the end", "does not run", "runs twice")
+"""Hooks that also act in a worker of xdist; one without an effect is among them."""
+
+
+@pytest.mark.parametrize(
+    ("name", "workers"), [*((name, ()) for name in HOOKS), *((name, ("-n", "1")) for name in WITH_A_WORKER)]
+)
 def test_conftest_that_changes_the_judged_cases_fails_the_run(run_pytest, suite, name, workers):
     (suite / "conftest.py").write_text(module(name))
     ended = run_pytest(*workers)
@@ -104,8 +109,10 @@ def test_collect_only_does_not_fail(run_pytest):
     assert run_pytest("--collect-only").status == 0
 
 
-@pytest.mark.parametrize("variable", ["PYTEST_PLUGINS", "PYTEST_ADDOPTS"])
-@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["one process", "two"])
+@pytest.mark.parametrize(
+    ("variable", "workers"),
+    [("PYTEST_PLUGINS", ()), ("PYTEST_ADDOPTS", ()), ("PYTEST_PLUGINS", ("-n", "2"))],
+)
 def test_command_ignores_plugins_of_the_environment(process, here, small_corpus, variable, workers):
     (here / "dropper.py").write_text(module("drops at the end"))
     value = "dropper" if variable == "PYTEST_PLUGINS" else "-p dropper"

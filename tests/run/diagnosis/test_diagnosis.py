@@ -69,7 +69,7 @@ def test_mutant_with_too_few_detecting_cases_is_not_named(bench, mutant):
 
 
 NAMED = (
-    *("adam.norm_in_h_only", "adam.alpha_not_read", "momentum.step_of_gradient", "adagrad.decay_of_h"),
+    *("adam.alpha_not_read", "momentum.step_of_gradient", "adagrad.decay_of_h"),
     *("adagrad.clamped_outputs", "argmax.last_in_one_of_8_lanes"),
 )
 """Mutants of several kinds that cases of the sample detect."""
@@ -87,7 +87,7 @@ def test_mutant_is_named_for_all_its_failing_cases(bench, mutant):
 
 @pytest.mark.whole
 def test_diagnosis_of_two_mutants_names_both(bench):
-    pairs = list(islice(MutantPairs(bench, seed=3), 3))
+    pairs = list(islice(MutantPairs(bench, seed=3), 2))
     assert {(one.id, other.id): count_named(bench, (one, other)) for one, other in pairs} == {
         (one.id, other.id): (2, []) for one, other in pairs
     }
@@ -167,7 +167,7 @@ def test_unknown_fault_has_no_explanation(bench, family):
 
 @pytest.mark.parametrize(
     ("text", "operator", "each", "shared"),
-    [("doubles what it gives where T is negative", "Momentum", 2, "have T ≤ -1")],
+    [("doubles what it gives where T is negative", "Momentum", 4, "have T ≤ -1")],
 )
 @pytest.mark.whole
 def test_unexplained_group_has_its_common_properties(whole_corpus, judged_cases, text, operator, each, shared):
@@ -191,14 +191,13 @@ def test_mistake_that_two_mutants_make_together_is_named_by_both(bench):
     ("text", "condition"),
     [
         ("adds 1 for a negative axis", "have a negative axis of ArgMax"),
-        ("adds 1 where keepdims is 0", "have keepdims = 0"),
         ("adds 1 for vectors", "have dimensions of a tensor = 1"),
     ],
 )
 @pytest.mark.whole
 def test_mutant_under_a_condition_is_named_with_its_condition(whole_corpus, judged_cases, text, condition):
     (mistake,) = (one for one in MISTAKES if one.text == text)
-    found = Bench.of(whole_corpus, judged_cases, 8).diagnosis(mistake.backend, mistake.operator)
+    found = Bench.of(whole_corpus, judged_cases, 16).diagnosis(mistake.backend, mistake.operator)
     (explanation,), (record,) = found.explanations, found.diagnosis_records
     assert explanation.mutant.id == "argmax.from_1"
     assert record.condition.removesuffix(" at least once") == condition  # "at least once" depends on the sample
@@ -251,6 +250,7 @@ def test_run_without_failures_does_not_load_mutants(process, tmp_path, small_cor
 
 
 @pytest.mark.whole
+@pytest.mark.long
 def test_two_mutants_under_conditions_share_cases_by_runs(whole_corpus, judged_cases):
     rules = CONDITIONS["optimizer"]
     ids = {"adagrad.norm_doubled": "T above 0", "adagrad.one_buffer": "several tensors"}

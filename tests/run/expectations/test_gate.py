@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from conformance.run.mutants import Mutant
     from conformance.run.results.records import Result
 
-NUMBER_OF_MUTANTS = 50
+NUMBER_OF_MUTANTS = 24
 
 KNOWN_FAULTS: Mapping[str, tuple[str, ...]] = {
     "Adam": ("adam.default_post", "adam.promotes_types"),
@@ -118,11 +118,11 @@ def known_faults(family: str) -> tuple[Mutant, ...]:
 
 
 @pytest.mark.whole
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", ["Momentum", "ArgMax"])
 def test_gate_fails_for_each_mutant_that_is_added_to_known_faults(whole_corpus, judged_cases, family):
     detecting, known = detecting_cases(), known_faults(family)
     judged = enumerate(judged_cases[family])
-    cases = [in_memory(case) for place, case in judged if place % 4 == 0 or case.id in detecting.values()]
+    cases = [in_memory(case) for place, case in judged if place % 12 == 0 or case.id in detecting.values()]
     findings = {case.id: observed_finding(compose(known), case) for case in cases}
     run = recorded_run(whole_corpus, family, cases, findings)
     text = update_expectations('subject = "acme"\n', "acme.toml", run, NewEntries(by_cause=True)).text

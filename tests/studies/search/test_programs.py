@@ -66,7 +66,7 @@ def test_reference_passes_programs(operator: str) -> None:
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_simplified_programs_run(operator: str) -> None:
     simplified = 0
-    for seed in range(12):
+    for seed in range(5):
         example = draw_program_example(operator, str(seed))
         for stage in PROGRAM_STAGES:
             for other in list(stage(example))[:4]:
@@ -76,7 +76,7 @@ def test_simplified_programs_run(operator: str) -> None:
                     continue  # the search leaves it out
                 simplified += other.complexity < example.complexity
                 assert ProgramExample.from_document(other.to_document()).to_document() == other.to_document()
-    assert simplified >= 50
+    assert simplified >= 20
 
 
 def test_shrink_leaves_the_node_that_fails() -> None:
@@ -102,7 +102,7 @@ def test_loop_that_stacks_given_and_computed_rows_has_expected_outputs() -> None
     X = np.array([1.5, -2.0], np.float32)
     example = ProgramExample("Adam", BuiltModel(model.SerializeToString(), ((X,),)))
     _, rows = EvaluatedExample(example).case.held[0].outputs
-    assert np.array_equal(rows.expected, [X, X * X])
+    np.testing.assert_array_equal(rows.expected, [X, X * X])
 
 
 @pytest.mark.parametrize(

@@ -369,13 +369,12 @@ def parts(numbers: Any) -> Any:
     return np.stack([numbers.real, numbers.imag], -1)
 
 
-@pytest.mark.parametrize("layout", [0, 1])
-@pytest.mark.parametrize(("op_type", "gates"), [("GRU", 3), ("RNN", 1)])
+@pytest.mark.parametrize(("op_type", "gates", "layout"), [("GRU", 3, 0), ("RNN", 1, 1)])
 def test_steps_from_returned_states_have_narrow_bounds_and_show_one_wrong_step(
     op_type: str, gates: int, layout: int
 ) -> None:
     random = np.random.default_rng(0)
-    steps, batch, size, hidden = 60, 2, 3, 4
+    steps, batch, size, hidden = 60, 1, 3, 3
     X = random.standard_normal((batch, steps, size) if layout else (steps, batch, size)).astype(np.float32)
     W, R = (random.standard_normal((2, gates * hidden, k)).astype(np.float32) * 2 for k in (size, hidden))
     attributes = {"hidden_size": hidden, "direction": "bidirectional", "layout": layout}
