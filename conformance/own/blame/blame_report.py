@@ -38,11 +38,11 @@ if TYPE_CHECKING:
     from conformance.own.graphs.fed_model import FedModel
     from conformance.subjects.calling.subject_names import SubjectName
 
-MAX_MESSAGE = 300
-"""Characters of a subject's message that the text has."""
+MAX_LINE = 20_000
+"""Characters of a line: a message of a subject or of onnx's checker is complete, unless a subject floods it."""
 
-MAX_LINE = 2000
-"""Characters of a line of the issue text."""
+MAX_MODEL_LINES = 80
+"""Lines of the reduced model that a report shows."""
 
 TITLES = {
     "controls": "1. Controls",
@@ -197,8 +197,15 @@ def render_page(document: BlameDocument, *, passes: bool) -> str:
         inputs=[("Inputs", text or "none") for text in document.inputs],
         sentence=verdict_sentence(verdict, document).rstrip(".") if verdict else "The session was interrupted",
         judged=judged_text(document.steps),
+        reduced="\n".join(_model_text(document).splitlines()[:MAX_MODEL_LINES]),
         is_fine=passes,
     )
+
+
+def _model_text(document: BlameDocument) -> str:
+    """Return the reduced model in ONNX's textual form; empty if there is none."""
+    reduction = document.steps.reduction
+    return "" if reduction is None else escape_unprintable(printed_model(reduction.read().model))
 
 
 def judged_text(steps: BlameSteps) -> str:
@@ -231,7 +238,7 @@ def issue_text(document: BlameDocument, model_text: str) -> str:
     if document.optimizer:
         lines.append(f"- {escape_markdown(f'{document.optimizer} {document.versions[-1]}')}")
     fence = "~" * max(4, 1 + max(map(len, re.findall("~+", model_text)), default=0))
-    lines += ["", "## The reduced model", "", fence, *model_text.splitlines()[:80], fence, ""]
+    lines += ["", "## The reduced model", "", fence, *model_text.splitlines()[:MAX_MODEL_LINES], fence, ""]
     lines.append("`reproduce.py` in this folder computes both outputs. It needs the subjects, NumPy and onnx.")
     return "\n".join(lines) + "\n"
 
@@ -292,4 +299,4 @@ def _number(value: Any) -> str:
 
 def _short(text: str) -> str:
     text = one_line(text).rstrip(".")
-    return text if len(text) <= MAX_MESSAGE else f"{text[: MAX_MESSAGE - 1]}…"
+    return text if len(text) <= MAX_LINE else f"{text[: MAX_LINE - 1]}…"

@@ -458,7 +458,8 @@ def test_reports_have_every_step_and_escape_names(long_model: LoadedModel, tmp_p
     document.model.file = "<script>alert(1)</script>"
     page = render_page(document, passes=False)
     assert "<script>" not in page
-    assert page.count("<section>") == 5
+    assert page.count("<section>") == 6
+    assert "Abs" in page.partition("<pre>")[2]
     assert "pass_6" in issue_text(document, "model")
     assert all(len(list(step_lines(name, document))) > 1 for name in steps_of(session))
     assert session.reduced is not None
@@ -599,6 +600,13 @@ def test_operator_without_reference_is_compared_with_the_result_without_optimiza
     assert len(list(step_lines("verdict", session.document))) == 4
     decoded = decode_document(encode_json(session.document)).steps.verdict
     assert decoded.unoptimized.ways[0] == ()
+
+
+def test_message_of_a_subject_is_not_cut(tmp_path: Path, short_model: LoadedModel) -> None:
+    session = session_for(short_model, "correct", "correct")
+    session.run()
+    session.document.steps.difference = Difference(True, messages=("", "long " * 500 + "end"), failures=("", "fails"))
+    assert any(line.endswith("long end") for line in step_lines("difference", session.document))
 
 
 def test_way_without_optimizations_is_not_compared_with_itself(tmp_path: Path, command: Any) -> None:
