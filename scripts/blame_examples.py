@@ -24,8 +24,7 @@ from typing import TYPE_CHECKING, Any
 from conformance import __version__
 from conformance.base.errors import ConformanceError
 from conformance.base.files.atomic_write import write_text_atomically
-from conformance.base.serialization.codec import encode_json
-from conformance.base.serialization.decoding import decode_json
+from conformance.base.serialization.decoding import decode_json, encode_json
 from conformance.exact.models.input_files import required_input_names
 from conformance.exact.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 from conformance.own.blame.blame_session import Request, Session

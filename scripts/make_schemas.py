@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from protocol_messages import ANSWERS, COMMANDS, MESSAGES, ElementType, Placement
 
-from conformance.corpus.cases.case_json import CaseDocument
+from conformance.corpus.cases.case_loading import CaseDocument
 from conformance.corpus.cases.corpus import ManifestDocument
 from conformance.corpus.cases.released import ReleasedDocument
 from conformance.run.report.summary import Summary

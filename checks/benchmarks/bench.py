@@ -30,8 +30,7 @@ from rich.console import Console
 from rich.table import Table
 from search_speed import search_rows
 
-from conformance.corpus.cases.case_json import COMPANION_FILE, companion_bytes
-from conformance.corpus.cases.case_loading import load_case
+from conformance.corpus.cases.case_loading import COMPANION_FILE, companion_bytes, load_case
 from conformance.corpus.cases.corpus import MANIFEST, bundled_corpus_path, manifest_bytes, open_corpus, read_manifest
 from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
 from conformance.subjects.isolation.protocol import Limits

@@ -1,4 +1,4 @@
-"""Find output of the package that does not pass through `conformance.base.serialization.terminal`, which escapes it.
+"""Find output of the package that does not pass through `base.serialization.printable_text`, which escapes it.
 
 python checks/measurements/check_prints.py
 
@@ -23,7 +23,7 @@ ALLOWED = {
     "run/diagnosis/reproduction/optimizer_script.py": "runs where the package is not installed",
     "studies/evidence/verify.py": "runs where the package is not installed",
     "base/files/atomic_write.py": "writes reports to standard output, byte by byte",
-    "base/serialization/terminal.py": "escapes what it prints",
+    "base/serialization/printable_text.py": "escapes what it prints",
     "subjects/calling/harness.py": "runs in the process of a subject, whose output the suite captures",
 }
 """Modules and folders of the package that print otherwise, and why."""
@@ -54,7 +54,7 @@ def main() -> int:
         if not {place.as_posix(), place.parts[0]} & ALLOWED.keys():
             for line, text in prints(path.read_text(encoding="utf-8")):
                 found += 1
-                print(f"{path.relative_to(ROOT)}:{line}: {text}: use conformance.base.serialization.terminal")
+                print(f"{path.relative_to(ROOT)}:{line}: {text}: use conformance.base.serialization.printable_text")
     return int(found > 0)
 
 

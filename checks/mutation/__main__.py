@@ -183,7 +183,7 @@ def _search_results(seconds: float, examples: int, seed: int, chosen: Catalogue 
     from checks.mutation.dimensions import all_mutants
     from checks.mutation.pass_mutants import pass_mutants
     from checks.mutation.search_score import measure_pass_search_score, measure_search_score
-    from conformance.base.serialization.terminal import progress_counter
+    from conformance.base.serialization.printable_text import progress_counter
 
     if not seconds:
         return
@@ -209,7 +209,7 @@ def _false_positive_results(examples: int, family: str, seed: int) -> Iterator[_
     from checks.mutation.false_positives import FAMILIES, MIXED, find_false_positives
     from checks.mutation.pass_mutants.correct_variants import CORRECT_OTHER_OPTIMIZERS, CORRECT_PASSES
     from checks.mutation.variants import VARIANTS
-    from conformance.base.serialization.terminal import progress_counter
+    from conformance.base.serialization.printable_text import progress_counter
     from conformance.corpus.passes.eliminate_nop_monotone_argmax import PASS_NAME
 
     if not examples:
@@ -227,7 +227,7 @@ def _score_results(corpus: Any, sweep: int, chosen: Catalogue | None, *, verbose
     from checks.mutation.operators import measure_mutation_score, progress_steps
     from checks.mutation.passes import measure_pass_mutation_score, pass_progress_steps
     from checks.mutation.report import pass_score_document, pass_score_lines, score_document, score_lines
-    from conformance.base.serialization.terminal import progress_counter
+    from conformance.base.serialization.printable_text import progress_counter
 
     mutants, of_pass = chosen or (None, None)
     steps = progress_steps() + pass_progress_steps()
@@ -259,7 +259,7 @@ def _tightness_result(corpus: Any, pattern: str) -> _Result:
         tightness_document,
         tightness_lines,
     )
-    from conformance.base.serialization.terminal import progress_counter
+    from conformance.base.serialization.printable_text import progress_counter
 
     if not (cases := bounded_cases(corpus, pattern)):
         raise UsageError(

@@ -19,7 +19,7 @@ from typing import Any
 
 import tomlkit
 
-from conformance.base.serialization.terminal import print_line
+from conformance.base.serialization.printable_text import print_line
 from conformance.base.verdicts import Unsupported
 from conformance.exact.declarations.declaration_tables import declarations
 from conformance.exact.declarations.drawing import InvalidNodeError, draw_valid_node

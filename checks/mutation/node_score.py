@@ -22,7 +22,7 @@ import numpy as np
 import onnx
 
 from conformance.base.errors import ConformanceError
-from conformance.base.serialization.terminal import print_line, print_notice
+from conformance.base.serialization.printable_text import print_line, print_notice
 from conformance.base.verdicts import Level
 from conformance.corpus.cases.case_loading import load_case
 from conformance.corpus.cases.corpus import open_corpus

@@ -11,9 +11,13 @@ from typing import TYPE_CHECKING
 import typer
 
 from conformance.base.errors import ExitStatus, UsageError
-from conformance.base.files.atomic_write import write_json_atomically, write_text_atomically
-from conformance.base.files.temp_dir import check_empty, supervised_temp_dir
-from conformance.base.serialization.terminal import print_line, print_notice, print_progress
+from conformance.base.files.atomic_write import (
+    check_empty,
+    supervised_temp_dir,
+    write_json_atomically,
+    write_text_atomically,
+)
+from conformance.base.serialization.printable_text import print_line, print_notice, print_progress
 from conformance.base.verdicts import Level
 from conformance.commands.command_options import FailLevel, add_options, print_written_reports
 from conformance.run.report.report_files import ReportFiles

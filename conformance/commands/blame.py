@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 import typer
 
 from conformance.base.errors import ExitStatus, JobError, SubjectError, UsageError
-from conformance.base.files.atomic_write import write_json_atomically, write_text_atomically
+from conformance.base.files.atomic_write import check_empty, write_json_atomically, write_text_atomically
 from conformance.base.files.journal import read_state, state_errors
-from conformance.base.files.temp_dir import check_empty
 from conformance.base.serialization.decoding import MalformedError
-from conformance.base.serialization.terminal import print_line, print_progress
+from conformance.base.serialization.printable_text import print_line, print_progress
 from conformance.base.verdicts import Level
 from conformance.commands.command_options import FailLevel, add_options, print_written_reports
 from conformance.run.report.report_files import ReportFiles

@@ -7,14 +7,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from conformance.base.errors import UsageError
-from conformance.base.files.atomic_write import write_json_atomically
-from conformance.base.files.temp_dir import write_folder
-from conformance.base.serialization.terminal import print_line, print_lines
+from conformance.base.files.atomic_write import write_folder, write_json_atomically
+from conformance.base.serialization.printable_text import print_line, print_lines
 from conformance.commands.repro import failure_files
 from conformance.corpus.cases.case_loading import load_case
 from conformance.corpus.cases.corpus import bundled_corpus_path, find_case, open_corpus
-from conformance.run.corpus_run.selection import Selection
-from conformance.run.corpus_run.settings import Settings
+from conformance.run.corpus_run.settings import Selection, Settings
 from conformance.studies.history.first_bad_release import (
     CaseQuestion,
     FaultPresence,

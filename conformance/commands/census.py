@@ -12,8 +12,13 @@ import typer
 
 from conformance.base.errors import UsageError
 from conformance.base.files.atomic_write import write_chunks_atomically, write_text_atomically
-from conformance.base.serialization.printable_text import one_line
-from conformance.base.serialization.terminal import print_line, print_notice, print_table, progress_counter
+from conformance.base.serialization.printable_text import (
+    one_line,
+    print_line,
+    print_notice,
+    print_table,
+    progress_counter,
+)
 from conformance.commands.command_options import add_options
 from conformance.run.report.report_files import ReportFiles
 

@@ -27,10 +27,9 @@ from conformance import PROJECT_URL, __version__
 from conformance.base.errors import ConformanceError, ExitStatus, StorageError, SuiteFault, UsageError
 from conformance.base.files.atomic_write import open_standard_streams
 from conformance.base.processes.helper import adopt_orphans
-from conformance.base.serialization.printable_text import one_line
-from conformance.base.serialization.terminal import print_line
+from conformance.base.processes.start import report_status_and_exit
+from conformance.base.serialization.printable_text import one_line, print_line
 from conformance.commands.command_options import Invocation, Verb, Verbs, VerbWithPanels
-from conformance.run.corpus_run.supervisor import report_status_and_exit
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator

@@ -23,12 +23,10 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from conformance.base.errors import ConformanceError, UsageError
-from conformance.base.files.atomic_write import is_standard_output, write_text_atomically
-from conformance.base.files.suite_files import has_generators
+from conformance.base.files.atomic_write import has_generators, is_standard_output, write_text_atomically
 from conformance.base.processes.start import available_processors
 from conformance.base.serialization.decoding import read_own_toml
-from conformance.base.serialization.printable_text import escape_unprintable
-from conformance.base.serialization.terminal import print_line
+from conformance.base.serialization.printable_text import escape_unprintable, print_line
 from conformance.base.verdicts import Level
 from conformance.commands.completion import completion_by
 from conformance.run.corpus_run.run_options import RUN_OPTIONS, SELECTION_OPTIONS, flag_name, option_entries
@@ -243,7 +241,7 @@ def add_options(command: Callable[..., None]) -> Callable[..., None]:
 
             given["settings"] = settings_from_options(values["settings"])
         if "selection" in own:
-            from conformance.run.corpus_run.selection import Selection
+            from conformance.run.corpus_run.settings import Selection
 
             given["selection"] = Selection.from_values(values["selection"])
         if "outputs" in own:

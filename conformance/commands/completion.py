@@ -90,7 +90,7 @@ def operators(context: typer.Context) -> Iterable[str]:
 
 
 def _trait_names(context: typer.Context, kind: str) -> list[str]:
-    from conformance.run.corpus_run.selection import case_traits
+    from conformance.run.corpus_run.settings import case_traits
 
     corpus = _corpus(context)
     return sorted(set().union(*(case_traits(corpus, case)[kind] for case in corpus.cases.values())))

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from conformance.base.errors import UnknownName, UsageError
-from conformance.base.files.temp_dir import check_empty, write_folder
-from conformance.base.serialization.terminal import print_line, print_progress, progress_counter
+from conformance.base.files.atomic_write import check_empty, write_folder
+from conformance.base.serialization.printable_text import print_line, print_progress, progress_counter
 from conformance.commands.command_options import add_options
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from conformance.corpus.cases.corpus import Corpus, CorpusCase
     from conformance.own.model_cases.model_cases import ModelCases
     from conformance.own.model_cases.onnx_cases import OnnxCases
-    from conformance.run.corpus_run.selection import Selection
+    from conformance.run.corpus_run.settings import Selection
 
 
 @add_options
@@ -53,7 +53,7 @@ def list_(
 
 
 def _cases(corpus: Corpus, chosen: Mapping[str, CorpusCase]) -> Iterator[str]:
-    from conformance.corpus.cases.case_json import read_case_json
+    from conformance.corpus.cases.case_loading import read_case_json
 
     for id, case in chosen.items():
         document = read_case_json(corpus, case)
@@ -61,7 +61,7 @@ def _cases(corpus: Corpus, chosen: Mapping[str, CorpusCase]) -> Iterator[str]:
 
 
 def _coverage(corpus: Corpus) -> Iterator[str]:
-    from conformance.corpus.cases.case_json import read_case_json
+    from conformance.corpus.cases.case_loading import read_case_json
     from conformance.corpus.generation.generators import bundled_package
 
     declarations = bundled_package()
@@ -76,7 +76,7 @@ def _coverage(corpus: Corpus) -> Iterator[str]:
 def _clauses(corpus: Corpus) -> Iterator[str]:
     from collections import Counter
 
-    from conformance.corpus.cases.case_json import read_case_json
+    from conformance.corpus.cases.case_loading import read_case_json
     from conformance.exact.clauses import clauses
 
     tested: Counter[str] = Counter()
@@ -92,7 +92,7 @@ def _clauses(corpus: Corpus) -> Iterator[str]:
 @add_options
 def verify(data: Path | None = None) -> None:
     """Check the files of the corpus against the hashes of the manifest."""
-    from conformance.corpus.cases.case_json import verify_companions
+    from conformance.corpus.cases.case_loading import verify_companions
     from conformance.corpus.cases.corpus import bundled_corpus_path, open_corpus
     from conformance.corpus.cases.released import read_released
 

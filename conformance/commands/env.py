@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from conformance.base.errors import UnknownName
-from conformance.base.serialization.terminal import print_line
+from conformance.base.serialization.printable_text import print_line
 from conformance.commands.command_options import Verb, Verbs, add_options
 
 app = typer.Typer(cls=Verbs, no_args_is_help=True)

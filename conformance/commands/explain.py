@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from conformance.base.errors import ResultsError, SuiteFault, UnknownName, UsageError
-from conformance.base.serialization.terminal import print_line
+from conformance.base.serialization.printable_text import print_line
 from conformance.base.verdicts import Unsupported
 from conformance.commands.command_options import add_options
 from conformance.subjects.isolation.protocol import Limits
@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 
     import onnx
 
-    from conformance.corpus.cases.case_json import CaseDocument, ExpectedOutput
-    from conformance.corpus.cases.case_loading import CaseInMemory, DataSet
+    from conformance.corpus.cases.case_loading import CaseDocument, CaseInMemory, DataSet, ExpectedOutput
     from conformance.corpus.cases.corpus import Corpus, CorpusCase
     from conformance.exact.models.summaries import TensorPreview
     from conformance.run.results.results_file import Results
@@ -39,8 +38,7 @@ def explain(
     outputs is printed.
     """
     from conformance import __version__
-    from conformance.corpus.cases.case_json import read_case_json
-    from conformance.corpus.cases.case_loading import load_case
+    from conformance.corpus.cases.case_loading import load_case, read_case_json
     from conformance.corpus.cases.corpus import bundled_corpus_path, find_case, open_corpus
     from conformance.exact.clauses import clauses
 
@@ -100,7 +98,7 @@ def _accuracy_lines(corpus: Corpus, case: CorpusCase, backend: str | None) -> It
 def _runner(subject: Subject, case: CaseInMemory) -> Callable[[DataSet], Sequence[object]]:
     """Return a function that runs a case's model on a backend."""
     from conformance.exact.models.arrays import copy_of_value
-    from conformance.subjects.calling.failures import format_exception
+    from conformance.subjects.calling.request import format_exception
 
     def answers(data_set: DataSet) -> Sequence[object]:
         try:

@@ -10,7 +10,7 @@ import typer
 
 from conformance.base.errors import HistoryError, UnknownName
 from conformance.base.files.atomic_write import write_json_atomically, write_text_atomically
-from conformance.base.serialization.terminal import print_line, print_notice
+from conformance.base.serialization.printable_text import print_line, print_notice
 from conformance.commands.command_options import Verb, Verbs, add_options
 from conformance.run.report.report_files import ReportFiles
 

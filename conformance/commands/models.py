@@ -14,8 +14,7 @@ from conformance.base.files.atomic_write import (
     write_bytes_atomically,
     write_json_atomically,
 )
-from conformance.base.serialization.printable_text import one_line
-from conformance.base.serialization.terminal import print_line
+from conformance.base.serialization.printable_text import one_line, print_line
 from conformance.commands.command_options import add_options
 from conformance.subjects.isolation.protocol import Limits
 

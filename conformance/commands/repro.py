@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from conformance.base.errors import ResultsError, UsageError
-from conformance.base.files.temp_dir import check_empty, write_folder
-from conformance.base.serialization.terminal import print_line
+from conformance.base.files.atomic_write import check_empty, write_folder
+from conformance.base.serialization.printable_text import print_line
 from conformance.base.verdicts import Level
 from conformance.commands.command_options import add_options
 from conformance.subjects.isolation.protocol import Limits
@@ -51,8 +51,7 @@ def repro(
 
     from conformance.commands.explain import check_recorded_corpus
     from conformance.corpus.cases.corpus import bundled_corpus_path, find_case, open_corpus
-    from conformance.run.corpus_run.selection import Selection
-    from conformance.run.corpus_run.settings import Settings
+    from conformance.run.corpus_run.settings import Selection, Settings
     from conformance.run.results.results_file import read_results
     from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
 

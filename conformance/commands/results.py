@@ -16,8 +16,7 @@ from conformance.base.files.atomic_write import (
     write_json_atomically,
     write_text_atomically,
 )
-from conformance.base.serialization.printable_text import one_line
-from conformance.base.serialization.terminal import print_line, print_lines
+from conformance.base.serialization.printable_text import one_line, print_line, print_lines
 from conformance.base.verdicts import Verdict
 from conformance.commands.command_options import add_options, print_written_reports
 from conformance.run.report.report_files import ReportFiles, write_reports
@@ -131,7 +130,7 @@ def update_expectations(
     entry can expect that), 2 if no reason is given. With --check: 1 if the file would change or lacks an entry.
     """
     from conformance.own.audit.audit_results import read_audit_results
-    from conformance.run.corpus_run.selection import check_keyword, keyword_matcher
+    from conformance.run.corpus_run.settings import check_keyword, keyword_matcher
     from conformance.run.expectations.expectations_file import read_expectations_text
     from conformance.run.expectations.expectations_update import (
         NewEntries,

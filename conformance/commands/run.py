@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 import typer
 
 from conformance.base.errors import ExitStatus, UsageError
-from conformance.base.files.temp_dir import supervised_temp_dir
-from conformance.base.serialization.terminal import print_line
+from conformance.base.files.atomic_write import supervised_temp_dir
+from conformance.base.processes.start import ChildDied, run_in_child
+from conformance.base.serialization.printable_text import print_line
 from conformance.base.verdicts import Level
 from conformance.commands.command_options import add_options, print_written_reports
 from conformance.run.corpus_run.run_options import SELECTION_OPTIONS
-from conformance.run.corpus_run.supervisor import ChildDied, run_in_child
 from conformance.run.report.report_files import ReportFiles, write_reports
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def _with_selection(settings: Settings, run: InterruptedRun) -> Settings:
     Raises:
         UsageError: `--results` names another file than `--resume`.
     """
-    from conformance.run.corpus_run.selection import Selection, Shard
+    from conformance.run.corpus_run.settings import Selection, Shard
 
     if settings.results is not None and settings.results.absolute() != run.target.absolute():
         raise UsageError("options-conflict.results")
@@ -120,7 +120,7 @@ def _with_selection(settings: Settings, run: InterruptedRun) -> Settings:
 def _continue_in_child(results: Path | None) -> None:
     """Continue the run in a child process, and end this process with the exit status of the child.
 
-    Without isolation a subject can end the process in which it runs; see `run.corpus_run.supervisor`.
+    Without isolation a subject can end the process in which it runs; see `base.processes.start.run_in_child`.
 
     If the child ends without reporting an exit status, this process ends with `ExitStatus.FAILS`.
 

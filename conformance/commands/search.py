@@ -16,12 +16,11 @@ from conformance.base.files.atomic_write import (
     check_distinct_targets,
     check_results_target,
     check_target,
+    supervised_temp_dir,
     write_json_atomically,
 )
-from conformance.base.files.temp_dir import supervised_temp_dir
 from conformance.base.serialization.decoding import MalformedError
-from conformance.base.serialization.printable_text import one_line
-from conformance.base.serialization.terminal import print_line, print_notice, print_progress
+from conformance.base.serialization.printable_text import one_line, print_line, print_notice, print_progress
 from conformance.base.verdicts import Level
 from conformance.commands.command_options import FailLevel, add_options, default_of
 from conformance.run.report.report_files import ReportFiles, write_reports

@@ -30,7 +30,7 @@ from conformance.exact.judgement.hard_inputs import hard_inputs
 from conformance.exact.judgement.operator_call import call_of_operator
 from conformance.subjects.adapters.kernel import CheckedKernel, KernelFault
 from conformance.subjects.adapters.server import Unsupported
-from conformance.subjects.calling.failures import CaseEnded, call_running_subject
+from conformance.subjects.calling.request import CaseEnded, call_running_subject
 from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
 from conformance.subjects.isolation.protocol import Limits
 from conformance.subjects.isolation.start_subjects import started_subjects

@@ -15,9 +15,9 @@ from report_sample_optimizers import APPLIES_CASE, DOES_NOT_APPLY_CASE, optimize
 from runs_in_memory import list_results, with_fields, with_results
 from selenium.webdriver.common.by import By
 
-from conformance.run.report.summary import format_date
 from conformance.run.results.failure_groups import failing_cases
 from conformance.run.results.outcome_counts import WEAKER_OPTION, OutcomeCounts
+from conformance.run.results.recorded_environment import format_date
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from conformance.base.serialization.json_schema import schema_violation
+from conformance.base.serialization.decoding import schema_violation
 
 RIGHT, SEVEN = "fake_subject:correctly_rounded", "fake_subject:out_of_order_seven_times"
 SMALL = ("--type", "float16", "--operator", "Exp", "--no-isolation")

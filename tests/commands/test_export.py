@@ -10,8 +10,7 @@ from refusals import assert_bad_input
 from repository import DATA
 
 from conformance.corpus.cases.archive import write_archive
-from conformance.corpus.cases.case_json import load_companion
-from conformance.corpus.cases.case_loading import load_case
+from conformance.corpus.cases.case_loading import load_case, load_companion
 from conformance.corpus.cases.corpus import ADDED_FILES, NOTICE, open_corpus
 
 

@@ -11,7 +11,7 @@ from corpora import ADAM, EXACT, SMALL
 from msgspec import to_builtins
 from msgspec.structs import replace
 
-from conformance.base.serialization.json_schema import schema_violation
+from conformance.base.serialization.decoding import schema_violation
 from conformance.run.results.results_file import read_results
 
 RIGHT, WRONG, FAULTY = ("fake_subject:always_right", "fake_subject:always_wrong", "fake_subject:follows_environment")

@@ -15,7 +15,12 @@ from corpora import ADAM, EXACT, SEVERAL, write_part
 from refusals import assert_bad_input
 from repository import DATA, exec_subject
 
-from conformance.run.report.html.data import CASE_PLACEHOLDER, OPTIONS_PLACEHOLDER, RERUN_SCRIPTS, SUBJECT_PLACEHOLDER
+from conformance.run.report.formats.html import (
+    CASE_PLACEHOLDER,
+    OPTIONS_PLACEHOLDER,
+    RERUN_SCRIPTS,
+    SUBJECT_PLACEHOLDER,
+)
 from conformance.run.report.html.subjects import columns
 from conformance.run.results.results_file import read_results
 

@@ -12,7 +12,7 @@ from command_outputs import comparable_records, read_records, read_tree, results
 from corpora import ADAM, EXACT, INDEX, SHOULD, SILENT, SMALL
 from repository import SUPPORT
 
-from conformance.base.serialization.json_schema import schema_violation
+from conformance.base.serialization.decoding import schema_violation
 from conformance.run.results.results_file import read_results
 
 RIGHT, WRONG = "fake_subject:always_right", "fake_subject:always_wrong"

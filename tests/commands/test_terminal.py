@@ -8,8 +8,7 @@ import sys
 
 import pytest
 
-from conformance.base.serialization.printable_text import escape_unprintable
-from conformance.base.serialization.terminal import print_line, print_styled, print_table
+from conformance.base.serialization.printable_text import escape_unprintable, print_line, print_styled, print_table
 from conformance.run.results.outcome_counts import WEAKER_OPTION
 
 MISLEADING = "\x1b[2J\x07\r\x9b1A\u202e"

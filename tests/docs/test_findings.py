@@ -27,7 +27,7 @@ from distributions import PACKAGES
 from isolation_support import isolated_subject
 from repository import DATA, ROOT
 
-from conformance.base.files.temp_dir import write_folder
+from conformance.base.files.atomic_write import write_folder
 from conformance.base.verdicts import Level, Verdict
 from conformance.commands.cli import create_app
 from conformance.corpus.cases.case_loading import load_case

@@ -12,12 +12,12 @@ import onnx
 import pytest
 from repository import ROOT
 
-from conformance.base.serialization.json_schema import schema, schema_violation
+from conformance.base.serialization.decoding import schema, schema_violation
 from conformance.subjects.harness_check.backend_rules import INVALID_MODEL
 from conformance.subjects.harness_check.check import check_harness
 from conformance.subjects.harness_check.harness_probes import argmax_probe, unknown_operator_probe
 from conformance.subjects.harness_check.harness_session import RuleState
-from conformance.subjects.isolation.tensors import decode_value
+from conformance.subjects.isolation.proxies import decode_value
 
 TEXT = (ROOT / "docs" / "reference" / "protocol.md").read_text(encoding="utf-8")
 HOW_TO = (ROOT / "docs" / "how-to" / "write-a-harness.md").read_text(encoding="utf-8")

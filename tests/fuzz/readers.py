@@ -35,13 +35,18 @@ from targets import TOML, Example, FuzzFailure, Seeds, bounded, write
 from conformance.base.errors import JobError
 from conformance.base.jobs.job import ChunkResult, JobState
 from conformance.corpus.cases.archive import write_archive
-from conformance.corpus.cases.case_json import COMPANION_FILE, companion_bytes, read_case_json, verify_companions
-from conformance.corpus.cases.case_loading import load_case
+from conformance.corpus.cases.case_loading import (
+    COMPANION_FILE,
+    companion_bytes,
+    load_case,
+    read_case_json,
+    verify_companions,
+)
 from conformance.corpus.cases.corpus import MANIFEST, RELEASED, manifest_bytes, open_corpus, read_manifest
 from conformance.corpus.cases.released import read_released, release_of
 from conformance.exact.models.model_validity import read_model
 from conformance.own.graphs.model_inputs import read_inputs
-from conformance.run.corpus_run.last_failed import read_last_failed, update_last_failed
+from conformance.run.corpus_run.run_session import read_last_failed, update_last_failed
 from conformance.run.expectations.expectations_file import read_expectations
 from conformance.run.judging.backend import placement_violation, reported_placement
 from conformance.run.judging.profile_rules import load_profile
@@ -51,7 +56,7 @@ from conformance.studies.evidence.evidence_inputs import read_inputs as read_evi
 from conformance.studies.evidence.requirement_maps import read_map
 from conformance.subjects.environments.registry import DOCUMENT_NAME, list_environments
 from conformance.subjects.isolation.protocol import parse_answer
-from conformance.subjects.isolation.tensors import decode_value
+from conformance.subjects.isolation.proxies import decode_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable

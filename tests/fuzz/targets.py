@@ -26,7 +26,7 @@ from corpora import SMALL, write_corpus
 from conformance.base.errors import ConformanceError
 from conformance.commands.cli import main
 from conformance.corpus.generation.generators import define_cases
-from conformance.subjects.calling.failures import SubjectFailure
+from conformance.subjects.calling.request import SubjectFailure
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

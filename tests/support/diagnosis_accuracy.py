@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from conformance.base.verdicts import Verdict
-from conformance.corpus.cases.case_json import read_case_json
-from conformance.corpus.cases.case_loading import CaseInMemory, LoadedCase
+from conformance.corpus.cases.case_loading import CaseInMemory, LoadedCase, read_case_json
 from conformance.exact.reference.graph import Graph
 from conformance.exact.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 from conformance.run.diagnosis.collected_results import CollectedResult
-from conformance.run.diagnosis.diagnosis import CaseTopics, Diagnosis, diagnose
-from conformance.run.diagnosis.mutant_runner import can_compose
+from conformance.run.diagnosis.diagnosis_run import CaseTopics, Diagnosis, diagnose
+from conformance.run.diagnosis.failure_evidence import can_compose
 from conformance.run.diagnosis.recorded_outputs import (
     Observation,
     are_equivalent,

@@ -14,7 +14,7 @@ from typing import Any
 from msgspec import convert
 from runs_in_memory import make_run
 
-from conformance.base.serialization.json_schema import schema_violation
+from conformance.base.serialization.decoding import schema_violation
 from conformance.base.verdicts import Level, Verdict
 from conformance.run.results.records import Result
 

@@ -1,9 +1,10 @@
-"""Read regular files, and write files atomically: the target has its complete old or its complete new content.
+"""Read regular files, and write files and folders atomically: the target has its old or its new content, complete.
 
 A file is written under a temporary name in the target's folder and then renamed. The writer holds a lock on the
 temporary file. A killed process leaves a temporary file without a lock, which the next writer in the folder removes.
 Readers reject pipes, devices and directories without waiting for them, and files that are too large. `deferred_signals`
-delays interruptions during writes that belong together.
+delays interruptions during writes that belong together. A temporary folder is removed even if the process is killed; a
+new folder is filled under a temporary name. `find_suite_path` finds the files of the suite itself.
 """
 
 from __future__ import annotations
@@ -19,14 +20,16 @@ import sys
 import threading
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from tempfile import gettempdir
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from conformance.base.errors import StorageError, UsageError
-from conformance.base.serialization.codec import encode_document
+from conformance.base.processes.start import end_sweeper, start_sweeper
+from conformance.base.serialization.decoding import encode_document
 
 if TYPE_CHECKING:
     import zipfile
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
     from io import BufferedReader
     from types import FrameType
 
@@ -492,3 +495,96 @@ def install_signal_deferral() -> Iterator[None]:
     finally:
         _active_deferrals.remove(deferral)
         deferral.uninstall()
+
+
+PACKAGE_FOLDER = Path(__file__).resolve().parents[2]
+"""Folder of the package `conformance`."""
+
+
+def find_suite_path(installed: str, in_checkout: str) -> Path:
+    """Return the path of a file or folder: in the installed package if it exists there, else in the checkout.
+
+    Args:
+        installed: path in the folder of the package.
+        in_checkout: path in the top-level folder of the checkout.
+    """
+    path = PACKAGE_FOLDER / installed
+    return path if path.exists() else PACKAGE_FOLDER.parent / in_checkout
+
+
+def has_generators() -> bool:
+    """Return whether the generators of the corpus are beside it, as in a checkout; an installation has none."""
+    return find_suite_path("corpus.zip", "data").with_name("generators").is_dir()
+
+
+@contextmanager
+def supervised_temp_dir(
+    parent: Path | None = None, prefix: str = "onnx-conformance-", target: Path | None = None
+) -> Iterator[Path]:
+    """Create a temporary directory, yield it, and remove it at the end, even if this process is killed.
+
+    Args:
+        parent: directory in which it is created; None for the directory for temporary files.
+        prefix: prefix of its name.
+        target: path that the caller replaces by content of the directory, or None. If the replacement is interrupted,
+            the old version is restored, see `processes.helper.REPLACED_NAME`.
+
+    Raises:
+        OSError: the directory cannot be created.
+    """
+    folder = (parent or Path(gettempdir())) / f"{prefix}{secrets.token_hex(4)}"
+    sweeper = start_sweeper(str(folder), str(target) if target else None)
+    try:
+        folder.mkdir(mode=0o700)
+        yield folder
+    finally:
+        end_sweeper(sweeper)
+
+
+def check_empty(folder: Path) -> None:
+    """Check that a folder can be created at this path.
+
+    Raises:
+        UsageError: the path exists and is not an empty directory, or its folder is read-only.
+    """
+    check_writable_parent(folder)
+    if folder.is_dir() and not any(folder.iterdir()):
+        return
+    if folder.exists() or folder.is_symlink():
+        what = "a directory that is not empty" if folder.is_dir() else "not a directory"
+        raise UsageError("directory-not-empty", folder=folder, what=what)
+
+
+def check_writable_parent(folder: Path) -> None:
+    """Check that the folder in which a folder is created, or the nearest one that exists, can be written.
+
+    Raises:
+        UsageError: it is read-only.
+    """
+    parent = next(each for each in folder.absolute().parents if each.exists())
+    if not os.access(parent, os.W_OK):
+        raise UsageError("target-not-writable", target=folder, reason="its folder is read-only")
+
+
+def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Write a folder: fill a temporary folder and rename it.
+
+    Args:
+        files: the contents by path relative to the folder.
+
+    Raises:
+        UsageError: the path is not a new or empty directory any more.
+        OSError: the folder cannot be written.
+    """
+    check_empty(folder)
+    target = folder.absolute()
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with supervised_temp_dir(target.parent, TEMPORARY_PREFIX) as scratch:
+        made = scratch / "made"
+        with named_errors(target):
+            for name, content in files.items():
+                path = made / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(content)
+        check_empty(folder)
+        made.rename(target)

@@ -24,8 +24,7 @@ from typing import TYPE_CHECKING, Any
 from conformance.base.errors import ConformanceError, JobError, SuiteFault, UsageError
 from conformance.base.jobs.job import ChunkResult, result_decoder
 from conformance.base.plugins import suite_version
-from conformance.base.serialization.codec import encode_json
-from conformance.base.serialization.decoding import MalformedError
+from conformance.base.serialization.decoding import MalformedError, encode_json
 from conformance.base.serialization.printable_text import first_line
 
 if TYPE_CHECKING:

@@ -15,8 +15,14 @@ import msgspec
 from conformance.base.errors import JobError
 from conformance.base.files.journal import Journal, require_identity, require_version, state_errors
 from conformance.base.plugins import suite_version
-from conformance.base.serialization.codec import JsonReader, encode_json
-from conformance.base.serialization.decoding import Count, MalformedError, NonEmpty, decode_json
+from conformance.base.serialization.decoding import (
+    Count,
+    JsonReader,
+    MalformedError,
+    NonEmpty,
+    decode_json,
+    encode_json,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -1,24 +1,102 @@
-"""Types of fields, errors of malformed documents, and the decoding of JSON and TOML of any type.
+"""Documents: types of fields, limits, checked decoding, encoding, and JSON Schemas.
 
-A document that the suite reads or writes has a Struct as its type; `serialization.codec` reads and writes it.
-`scripts/make_schemas.py` writes the JSON Schemas from the types.
+A document that the suite reads or writes has a Struct as its type, which is its only description. `JsonReader` and
+`encode_json` read and write it. `scripts/make_schemas.py` writes the JSON Schemas in `schemas/` from the types.
+
+A decoder needs up to 100 bytes of memory for each byte of a hostile document, and recursion for each level. So
+`check_limits` counts depth and values in the bytes before a decoder builds objects. The readers of files limit the size
+before they read.
 """
 
 from __future__ import annotations
 
+import json
+import math
 import re
 import tomllib
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, cached_property
 from importlib import resources
-from typing import TYPE_CHECKING, Annotated, Any
+from itertools import accumulate
+from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar
 
 import msgspec
 
-from conformance.base.serialization.document_limits import MAX_VALUES, DocumentLimitError, check_limits
-
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
+    from types import UnionType
+
+    import jsonschema_rs
+
+
+MAX_DEPTH = 100
+"""Largest number of objects and lists around a value; documents of the suite have less than 20."""
+
+MAX_VALUES = 2**21
+"""Default of the largest number of values of a document; the manifest of the corpus has 90,000."""
+
+_BLOCK_BYTES = 2**20
+
+_COMMON_DEPTH = 8
+"""Levels of most documents."""
+
+_STRUCTURE = b'[]{},"'
+_OTHERS = bytes(set(range(256)) - set(_STRUCTURE))
+_STEPS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
+
+
+class DocumentLimitError(ValueError):
+    """A document is nested too deeply, or has too many values. The message is the reason, for users."""
+
+
+def check_limits(content: bytes | bytearray, max_values: int = MAX_VALUES) -> None:
+    """Check the depth and the number of values of a JSON document without decoding it.
+
+    A small document with few brackets passes at once. The structure of other documents is read in full.
+
+    Args:
+        content: the document; it can be malformed.
+        max_values: largest number of commas, lists and objects, which is about the number of values.
+
+    Raises:
+        DocumentLimitError: the document exceeds a limit.
+    """
+    if len(content) <= max_values and content.count(b"[") + content.count(b"{") <= MAX_DEPTH:
+        return
+    depth = 0
+    count = 0
+    for structure in _structure_blocks(content):
+        count += len(structure.translate(None, b"]}"))
+        if count > max_values:
+            raise DocumentLimitError(f"it has more than {max_values} values")
+        brackets = structure.translate(None, b",")
+        if depth + _COMMON_DEPTH <= MAX_DEPTH and not _without_pairs(brackets):
+            continue
+        depths = [*accumulate(map(_STEPS.__getitem__, brackets), initial=depth)]
+        if max(depths) > MAX_DEPTH:
+            raise DocumentLimitError(f"it is nested more than {MAX_DEPTH} levels deep")
+        depth = depths[-1]
+
+
+def _without_pairs(brackets: bytes) -> bytes:
+    """Return the brackets without the innermost levels; nothing remains of a document of few levels."""
+    for _ in range(_COMMON_DEPTH):
+        if not brackets:
+            break
+        brackets = brackets.replace(b"[]", b"").replace(b"{}", b"")
+    return brackets
+
+
+def _structure_blocks(content: bytes | bytearray) -> Iterator[bytes]:
+    """Yield the commas and brackets of a JSON document that are not in strings, in parts."""
+    if b"\\" in content:
+        content = content.replace(b"\\\\", b"").replace(b'\\"', b"")
+    is_in_string = False
+    for start in range(0, len(content), _BLOCK_BYTES):
+        structure = content[start : start + _BLOCK_BYTES].translate(None, _OTHERS)
+        parts = structure.replace(b'""', b"").split(b'"')  # most strings have no structure
+        yield b"".join(parts[is_in_string::2])
+        is_in_string ^= len(parts) % 2 == 0
 
 
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
@@ -139,3 +217,131 @@ def describe_error(error: msgspec.MsgspecError) -> str:
     path = path.removesuffix("`")
     reason = what[:1].lower() + what[1:] if what[1:2].islower() else what
     return (f"{path.lstrip('.')}: {reason}" if path else reason)[:MAX_REASON_LENGTH]
+
+
+T = TypeVar("T")
+
+
+def encode_json(value: Any) -> bytes:
+    """Return a value as JSON in one line.
+
+    Infinities and NaN, which JSON lacks, become text. Halves of surrogate pairs, which UTF-8 cannot encode, become
+    question marks.
+
+    Args:
+        value: a Struct, a dataclass, or a value that JSON can represent; floats of NumPy are accepted.
+    """
+    plain = msgspec.to_builtins(value, enc_hook=_encode_float, str_keys=True)
+    try:
+        text = _dump(plain)
+    except ValueError:
+        text = _dump(_with_finite_numbers(plain))
+    return text.encode(errors="replace")
+
+
+def encode_document(value: Any, *, is_ascii: bool = True) -> bytes:
+    """Return a value as JSON with an entry per line, for a file of a user; the values are those of `encode_json`."""
+    return json.dumps(json.loads(encode_json(value)), indent=1, ensure_ascii=is_ascii).encode() + b"\n"
+
+
+def _dump(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def _encode_float(value: Any) -> float:
+    if isinstance(value, float):
+        return float(value)
+    raise NotImplementedError(type(value).__name__)
+
+
+def _with_finite_numbers(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return repr(value)
+    if isinstance(value, dict):
+        return {key: _with_finite_numbers(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_with_finite_numbers(each) for each in value]
+    return value
+
+
+class JsonReader(Generic[T]):
+    """Decoder for documents of one type.
+
+    Args:
+        type: a Struct, a dataclass, or a union of tagged Structs.
+        has_infinities: whether a number may be the text of an infinity or of NaN, as `encode_json` writes it.
+        max_values: largest number of values of a document, see `document_limits`.
+    """
+
+    def __init__(
+        self, type: type[T] | UnionType, *, has_infinities: bool = False, max_values: int = MAX_VALUES
+    ) -> None:
+        self._type = type
+        self._is_strict = not has_infinities
+        self._max_values = max_values
+
+    @cached_property
+    def _decoder(self) -> msgspec.json.Decoder[T]:
+        """The decoder; it is made when the first document is read, which takes a command some milliseconds."""
+        return msgspec.json.Decoder(self._type, strict=self._is_strict)
+
+    def __call__(self, content: bytes | memoryview) -> T:
+        """Return the document.
+
+        Raises:
+            MalformedError: the content is not JSON, the document does not have the type, is nested too deeply, or has
+                too many values.
+        """
+        with malformed_errors():
+            check_limits(bytes(content), self._max_values)
+            document: T = self._decoder.decode(content)
+        return document
+
+
+MAX_VIOLATION_LENGTH = 200
+"""Characters of the text that `schema_violation` returns, without the path."""
+
+
+@cache
+def schema(name: str) -> dict[str, Any]:
+    """Return a JSON Schema: `case`, `census`, `manifest`, `protocol`, `released`, `results` or `summary`."""
+    text = resources.files(__package__).joinpath("schemas", f"{name}.schema.json").read_text(encoding="utf-8")
+    return dict(json.loads(text))
+
+
+@cache
+def schema_check(name: str, definition: str = "") -> Callable[[object], bool]:
+    """Return a function that returns whether a document is valid; the arguments are those of `schema_violation`."""
+    return _validator(name, definition).is_valid
+
+
+def schema_violation(name: str, document: object, definition: str = "") -> str | None:
+    """Return the path and the reason of the first violation of a JSON Schema; None if the document is valid.
+
+    Args:
+        name: name of the schema, see `schema`.
+        definition: key of `$defs` in the schema; if it is given, the document is checked against this definition.
+    """
+    validator = _validator(name, definition)
+    if validator.is_valid(document):
+        return None
+    error = next(validator.iter_errors(document), None)
+    if error is None:
+        return None
+    path = "/".join(str(key) for key in error.instance_path)
+    message = error.message
+    if len(message) > MAX_VIOLATION_LENGTH:
+        message = message[:MAX_VIOLATION_LENGTH] + "…"
+    return f"{path}: {message}" if path else message
+
+
+@cache
+def _validator(name: str, definition: str) -> jsonschema_rs.Validator:
+    import jsonschema_rs  # late: the import is slow, and many commands need no schema
+
+    whole = schema(name)
+    if not definition:
+        return jsonschema_rs.validator_for(whole)
+    return jsonschema_rs.validator_for(
+        {"$schema": whole["$schema"], "$defs": whole["$defs"], "$ref": f"#/$defs/{definition}"}
+    )

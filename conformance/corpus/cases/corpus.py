@@ -22,10 +22,14 @@ import msgspec
 from msgspec import Meta
 
 from conformance.base.errors import CorpusError, UnknownName, nearest_name
-from conformance.base.files.atomic_write import read_regular
-from conformance.base.files.suite_files import find_suite_path
-from conformance.base.serialization.codec import encode_document
-from conformance.base.serialization.decoding import MalformedError, StoredRecord, decode_json, malformed_errors
+from conformance.base.files.atomic_write import find_suite_path, read_regular
+from conformance.base.serialization.decoding import (
+    MalformedError,
+    StoredRecord,
+    decode_json,
+    encode_document,
+    malformed_errors,
+)
 from conformance.base.verdicts import Level  # noqa: TC001 - msgspec reads the annotations
 from conformance.corpus.cases import archive as archives
 from conformance.corpus.cases.archive import CorpusArchive
@@ -359,7 +363,7 @@ def read_document(corpus: Path, name: str, largest: int, type: type[T]) -> T:
         with malformed_errors():
             return msgspec.convert(document, type)
     except MalformedError as error:
-        from conformance.base.serialization.json_schema import schema_violation  # the import takes time
+        from conformance.base.serialization.decoding import schema_violation  # the import takes time
 
         problem = schema_violation(Path(name).stem, document) or error  # the schema names a wrong key
         raise damaged_corpus_error("malformed", corpus, f"{name} is malformed: {problem}") from None

@@ -21,9 +21,9 @@ from conformance.base.errors import CaseError
 from conformance.base.jobs.job import ChunkResult, require_number, run_job
 from conformance.base.jobs.process_pool import ProcessWorkers
 from conformance.base.processes.start import available_processors
-from conformance.base.serialization.json_schema import schema_violation
+from conformance.base.serialization.decoding import schema_violation
 from conformance.base.verdicts import Level, Unsupported
-from conformance.corpus.cases.case_json import (
+from conformance.corpus.cases.case_loading import (
     COMPANION_FILE,
     CaseDocument,
     DataSetPreview,

@@ -11,11 +11,16 @@ import hashlib
 import io
 from typing import TYPE_CHECKING
 
-from conformance.base.files.atomic_write import read_regular
-from conformance.base.files.suite_files import find_suite_path
+from conformance.base.files.atomic_write import find_suite_path, read_regular
 from conformance.base.verdicts import Level
-from conformance.corpus.cases.case_json import COMPANION_FILE, load_companion, read_case_json
-from conformance.corpus.cases.case_loading import DataSet, LoadedCase, load_case
+from conformance.corpus.cases.case_loading import (
+    COMPANION_FILE,
+    DataSet,
+    LoadedCase,
+    load_case,
+    load_companion,
+    read_case_json,
+)
 from conformance.corpus.cases.corpus import (
     MANIFEST,
     MAX_FILE_BYTES,

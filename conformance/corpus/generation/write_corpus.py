@@ -17,10 +17,15 @@ from enum import IntEnum
 from typing import TYPE_CHECKING
 
 from conformance.base.errors import CorpusError, UsageError
-from conformance.base.files.atomic_write import named_errors, real_path, write_bytes_atomically
-from conformance.base.files.temp_dir import check_writable_parent, supervised_temp_dir
+from conformance.base.files.atomic_write import (
+    check_writable_parent,
+    named_errors,
+    real_path,
+    supervised_temp_dir,
+    write_bytes_atomically,
+)
 from conformance.base.processes.helper import REPLACED_NAME
-from conformance.base.serialization.codec import encode_document
+from conformance.base.serialization.decoding import encode_document
 from conformance.corpus.cases.corpus import (
     MANIFEST,
     RELEASED,

@@ -23,8 +23,8 @@ from conformance.corpus.passes.eliminate_nop_monotone_argmax import (
     is_standard,
 )
 from conformance.corpus.passes.hazards import hazards
+from conformance.exact.models.arrays import element_type_text
 from conformance.exact.models.graphs import MAIN_DOMAINS, Scope, call_expansion_problem, infer_shapes, recursion_problem
-from conformance.exact.models.types import element_type_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -15,10 +15,9 @@ import onnx
 from onnx.helper import get_all_tensor_dtypes
 
 from conformance.base.errors import ModelError
-from conformance.exact.models.arrays import Array, check_shape, dtype_of
+from conformance.exact.models.arrays import Array, check_shape, dtype_of, element_type_text
 from conformance.exact.models.graphs import all_tensors
 from conformance.exact.models.input_files import initializer_arrays, tensor_elements
-from conformance.exact.models.types import element_type_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

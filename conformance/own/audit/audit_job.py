@@ -35,9 +35,7 @@ from conformance.base.files.journal import (
 )
 from conformance.base.jobs.job import JobState, require_number, run_job
 from conformance.base.plugins import suite_version
-from conformance.base.serialization.codec import JsonReader, encode_json
-from conformance.base.serialization.decoding import Count, MalformedError
-from conformance.base.serialization.json_schema import schema_check
+from conformance.base.serialization.decoding import Count, JsonReader, MalformedError, encode_json, schema_check
 from conformance.exact.models.arrays import (
     MAX_RANK,
     dtype_of,
@@ -52,7 +50,7 @@ from conformance.own.audit.judgement import JudgedNode, JudgementOptions, Record
 from conformance.own.graphs.intermediate_values import Exposure, RecordedValues
 from conformance.subjects.calling.harness import value_message
 from conformance.subjects.isolation.protocol import placeholder_for_type
-from conformance.subjects.isolation.tensors import decode_value
+from conformance.subjects.isolation.proxies import decode_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

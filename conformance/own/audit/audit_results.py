@@ -12,10 +12,8 @@ from typing import TYPE_CHECKING
 
 from conformance import __version__
 from conformance.base.errors import ResultsError
-from conformance.base.files.atomic_write import read_input, write_chunks_atomically
-from conformance.base.files.temp_dir import supervised_temp_dir
-from conformance.base.serialization.codec import JsonReader
-from conformance.base.serialization.decoding import MalformedError
+from conformance.base.files.atomic_write import read_input, supervised_temp_dir, write_chunks_atomically
+from conformance.base.serialization.decoding import JsonReader, MalformedError
 from conformance.base.verdicts import Level, Verdict
 from conformance.corpus.cases.case import CaseKind
 from conformance.exact.models.summaries import ModelSummary, NodeSummary

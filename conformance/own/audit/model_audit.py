@@ -11,8 +11,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from conformance.base.files.atomic_write import write_bytes_atomically
-from conformance.base.files.temp_dir import supervised_temp_dir
+from conformance.base.files.atomic_write import supervised_temp_dir, write_bytes_atomically
 from conformance.base.verdicts import Level
 from conformance.exact.models.input_files import required_input_names
 from conformance.own.audit.audit_report import (

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from msgspec import UNSET
 
-from conformance.base.files.temp_dir import write_folder
+from conformance.base.files.atomic_write import write_folder
 from conformance.base.pages import templating
-from conformance.base.serialization.codec import encode_document
+from conformance.base.serialization.decoding import encode_document
 from conformance.base.serialization.printable_text import escape_markdown, escape_unprintable, one_line, ratio_text
 from conformance.exact.models.arrays import tensor_of
 from conformance.exact.models.graphs import operator_text

@@ -18,8 +18,7 @@ from msgspec.structs import replace
 from onnx import TensorProto
 
 from conformance.base.files.journal import require_identity
-from conformance.base.serialization.codec import encode_json
-from conformance.base.serialization.decoding import decode_json
+from conformance.base.serialization.decoding import decode_json, encode_json
 from conformance.exact.models.arrays import array_of, hash_values, tensor_of
 from conformance.exact.models.graphs import is_operator, iter_nodes
 from conformance.exact.models.input_files import required_input_names

@@ -9,8 +9,7 @@ import msgspec
 import onnx
 
 from conformance.base.errors import JobError
-from conformance.base.serialization.codec import JsonReader
-from conformance.base.serialization.decoding import Count, MalformedError
+from conformance.base.serialization.decoding import Count, JsonReader, MalformedError
 from conformance.exact.models.arrays import array_of
 from conformance.own.blame.difference import Difference  # noqa: TC001 - msgspec reads the annotations
 from conformance.own.blame.verdict import BlameVerdict  # noqa: TC001 - msgspec reads the annotations

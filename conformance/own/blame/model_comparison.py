@@ -18,7 +18,7 @@ from conformance.exact.models.graphs import call_expansion_problem, copy_of
 from conformance.exact.models.input_files import required_input_names
 from conformance.exact.models.model_validity import find_missing_functions, model_violation
 from conformance.own.graphs.intermediate_values import SubjectRefused, run_once
-from conformance.subjects.calling.failures import CaseEnded, call_running_subject
+from conformance.subjects.calling.request import CaseEnded, call_running_subject
 from conformance.subjects.isolation.start_subjects import client_of, started_subjects
 
 if TYPE_CHECKING:

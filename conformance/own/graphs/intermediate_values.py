@@ -25,7 +25,7 @@ from conformance.exact.models.arrays import Array, copy_of_value, dtype_of, have
 from conformance.exact.models.graphs import is_operator
 from conformance.exact.models.input_files import initializer_arrays, required_input_names
 from conformance.own.graphs.cutting import single_node_model, with_outputs
-from conformance.subjects.calling.failures import CaseEnded, call_running_subject, suite_code
+from conformance.subjects.calling.request import CaseEnded, call_running_subject, suite_code
 from conformance.subjects.isolation.proxies import BackendProxy
 
 if TYPE_CHECKING:

@@ -36,6 +36,7 @@ from conformance.exact.models.arrays import (
     Array,
     array_of,
     check_shape,
+    dimension_text,
     is_text,
     object_array,
     tensor_of,
@@ -45,7 +46,6 @@ from conformance.exact.models.arrays import (
 from conformance.exact.models.graphs import constant_names, infer_shapes, is_operator, iter_nodes
 from conformance.exact.models.input_files import DeclaredInput, known_dtype, required_input_names, required_inputs
 from conformance.exact.models.model_building import pseudo_random_array
-from conformance.exact.models.types import dimension_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -14,14 +14,14 @@ from msgspec.structs import asdict, replace
 
 from conformance import __version__
 from conformance.base.errors import ResultsError
-from conformance.run.corpus_run.selection import Shard
+from conformance.run.corpus_run.settings import Shard
 from conformance.run.diagnosis.collected_results import ResultCollector
 from conformance.run.expectations.criterion import CaseFacts, Completeness, MissingCause, PassCriterion, case_facts
 from conformance.run.expectations.rules import recorded_criterion
+from conformance.run.results.recorded_environment import join_identities
 from conformance.run.results.records import ArchiveRecord, Diagnosed, Footer, Header
 from conformance.run.results.result_releases import separate_releases
 from conformance.run.results.results_file import FORMAT
-from conformance.run.results.subject_identity import join_identities
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -16,12 +16,17 @@ import pytest
 from msgspec import Struct
 
 from conformance.base.errors import ConformanceError, CorpusError, StorageError
-from conformance.base.serialization.codec import JsonReader, encode_json
+from conformance.base.serialization.decoding import JsonReader, encode_json
 from conformance.base.serialization.printable_text import escape_line, escape_unprintable, one_line
 from conformance.base.verdicts import Verdict
 from conformance.run.corpus_run.corpus_job import Executor, RunJob, divide_into_chunks, subject_infos
-from conformance.run.corpus_run.last_failed import ITEM_PREFIX, item_id, read_last_failed, update_last_failed
-from conformance.run.corpus_run.run_session import RunSession
+from conformance.run.corpus_run.run_session import (
+    ITEM_PREFIX,
+    RunSession,
+    item_id,
+    read_last_failed,
+    update_last_failed,
+)
 from conformance.run.corpus_run.runner import judge_corpus
 from conformance.run.corpus_run.settings import settings_from_options
 from conformance.run.expectations.criterion import MissingCause

@@ -33,7 +33,7 @@ from conformance.run.expectations.rules import Standing
 from conformance.run.results.failure_groups import CaseResult, FailureGrouper
 from conformance.run.results.missing_operators import missing_operator_sentences, other_operators_sentence
 from conformance.run.results.outcome_counts import count_node_shares
-from conformance.run.results.recorded_environment import processor
+from conformance.run.results.recorded_environment import processor, subject_identity
 from conformance.run.results.records import (
     ArchiveRecord,
     Assessment,
@@ -48,9 +48,7 @@ from conformance.run.results.records import (
     case_record,
     effective_level,
 )
-from conformance.run.results.results_file import FORMAT, MAX_LINE_BYTES, encode_record, record_kind
-from conformance.run.results.subject_identity import subject_identity
-from conformance.run.results.unexpected_results import unexpected_kind
+from conformance.run.results.results_file import FORMAT, MAX_LINE_BYTES, encode_record, record_kind, unexpected_kind
 from conformance.subjects.calling.request import adapter_digest
 from conformance.subjects.calling.subject_names import SubjectName
 
@@ -249,6 +247,8 @@ class JudgedResults:
             for result, _ in self._for_diagnosis
             if result.verdict is Verdict.ERROR and result.phase != "start" and result.expected is None
         ]
+        if not errors:
+            return []
         return missing_operator_sentences(errors, self._verdicts, lambda case: self._facts_of(case).operators)
 
     def other_operators(self, backends: Collection[str]) -> list[str]:

@@ -1,15 +1,25 @@
-"""A session: the corpus, the cases, the subjects and the recorder of a run, which `judge_corpus` executes."""
+"""A session: the corpus, the cases, the subjects and the recorder of a run, which `judge_corpus` executes.
+
+`--last-failed` selects cases by a cache that belongs to the current directory. It has the file name and the form of
+pytest's own cache.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
+import os
 from dataclasses import replace
+from pathlib import Path
+from tempfile import gettempdir
 from typing import TYPE_CHECKING
 
 from conformance.base.errors import CorpusError, UsageError
-from conformance.base.files.atomic_write import real_path
-from conformance.corpus.cases.case_json import runnable_cases
+from conformance.base.files.atomic_write import read_regular, real_path, write_text_atomically
+from conformance.base.serialization.decoding import MalformedError, decode_json
+from conformance.base.verdicts import Level
+from conformance.corpus.cases.case_loading import runnable_cases
 from conformance.corpus.cases.corpus import bundled_corpus_path, check_files, read_manifest
-from conformance.run.corpus_run.last_failed import item_id, select_last_failed
 from conformance.run.corpus_run.recorder import Recorder
 from conformance.run.corpus_run.resume import InterruptedRun, check_before_start, check_can_resume
 from conformance.run.corpus_run.settings import command_line
@@ -21,7 +31,7 @@ from conformance.subjects.calling.subject_names import SubjectKind
 from conformance.subjects.isolation.start_subjects import clients_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from conformance.base.errors import OutputFault
     from conformance.corpus.cases.corpus import CorpusCase
@@ -29,6 +39,7 @@ if TYPE_CHECKING:
     from conformance.run.expectations.expectations_file import Expectations
     from conformance.run.results.records import Footer, Judged
     from conformance.subjects.isolation.start_subjects import StartingSubjects
+
 
 Item = tuple[str, str]
 """Name of a subject and id of a case."""
@@ -87,7 +98,9 @@ class RunSession:
                 starting = settings.start_subjects()
             assert starting is not None
             names = [named.text for named in settings.subjects]
-            expectations = read_expectations_by_subject(settings.expect, names, self.corpus.name)
+            expectations: Mapping[str, Expectations] = {}
+            if settings.expect:
+                expectations = read_expectations_by_subject(settings.expect, names, self.corpus.name)
             self.subjects = starting.subjects()
             self.items: Sequence[Item] = [(one.id, id) for one in self.subjects for id in self.cases_of(one.kind)]
             self._all_items = self.items
@@ -263,3 +276,68 @@ class RunSession:
             "--shard": settings.shard or "",
         }
         return {name: str(value) for name, value in selection.items() if value}
+
+
+ITEM_PREFIX = "onnx-conformance::"
+MAX_CACHE_BYTES = 2**26
+
+
+def item_id(subject: str, case: str) -> str:
+    """Return the id of a case on a subject: the id of the pytest item, which pytest also accepts as an argument."""
+    return f"{ITEM_PREFIX}{case}[{subject}]"
+
+
+def read_last_failed(level: Level) -> set[str]:
+    """Return the ids of the items that failed when they were last run; empty without a readable cache.
+
+    Args:
+        level: weakest level of failures. Those of level `should` are stored also if they did not fail the run.
+    """
+    weakest = {True, *([Level.SHOULD] if level is Level.SHOULD else [])}
+    return {id for id, stored in _read_cache().items() if stored in weakest}
+
+
+def select_last_failed(ids: Iterable[str], level: Level) -> list[str]:
+    """Return those of the ids that failed when they were last run; all ids if none failed."""
+    every = list(ids)
+    failed = read_last_failed(level)
+    return [id for id in every if id in failed] or every
+
+
+def update_last_failed(has_failed: Mapping[str, bool], weaker: Iterable[str] = ()) -> None:
+    """Store whether items failed; the stored state of other items does not change.
+
+    Args:
+        has_failed: whether an item failed the run, by its id.
+        weaker: the ids of the items that would fail a run with the level `should`.
+    """
+    before = _read_cache()
+    after: dict[str, bool | str] = {id: stored for id, stored in before.items() if id not in has_failed}
+    after |= dict.fromkeys(weaker, str(Level.SHOULD))
+    after |= {id: True for id, failed in has_failed.items() if failed}
+    if after == before:
+        return
+    try:
+        _cache_file().parent.mkdir(parents=True, exist_ok=True)
+        write_text_atomically(_cache_file(), json.dumps(after, indent=2, sort_keys=True))
+    except OSError:  # a cache that cannot be written must not fail the run
+        return
+
+
+def _read_cache() -> dict[str, bool | str]:
+    """Return what is stored of each item: true if it failed, or `should` if it fails a run of this level alone."""
+    try:
+        stored = decode_json(read_regular(_cache_file(), MAX_CACHE_BYTES))
+    except (OSError, MalformedError):
+        return {}
+    items = stored.items() if isinstance(stored, dict) else ()
+    return {id: value for id, value in items if isinstance(id, str) and isinstance(value, bool | str)}
+
+
+def _cache_file() -> Path:
+    try:
+        caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    except RuntimeError:  # no home directory is known
+        caches = Path(gettempdir())
+    here = hashlib.sha256(os.fsencode(Path.cwd())).hexdigest()[:16]
+    return caches / "onnx-conformance" / here / "v" / "cache" / "lastfailed"

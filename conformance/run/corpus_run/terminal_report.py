@@ -12,12 +12,17 @@ from enum import IntEnum, auto
 from typing import TYPE_CHECKING
 
 from conformance.base.errors import OutputFault
-from conformance.base.serialization.printable_text import one_line
-from conformance.base.serialization.terminal import print_notice, print_styled, print_table, progress_counter
+from conformance.base.serialization.printable_text import (
+    one_line,
+    print_notice,
+    print_styled,
+    print_table,
+    progress_counter,
+)
 from conformance.base.verdicts import Level, Verdict
 from conformance.exact.clauses import clauses
-from conformance.run.corpus_run.last_failed import item_id, update_last_failed
 from conformance.run.corpus_run.resume import partial_path
+from conformance.run.corpus_run.run_session import item_id, update_last_failed
 from conformance.run.corpus_run.runner import RunObserver, judge_corpus
 from conformance.run.results import failure_groups
 from conformance.run.results.evidence import short_evidence, truncate_line

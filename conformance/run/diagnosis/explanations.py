@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations, islice, permutations
 from typing import TYPE_CHECKING, TypeAlias
 
-from conformance.run.diagnosis.failure_evidence import Evidence, shuffle_key
-from conformance.run.diagnosis.mutant_runner import FailureComparison, can_compose
+from conformance.run.diagnosis.failure_evidence import Evidence, FailureComparison, can_compose, shuffle_key
 from conformance.run.diagnosis.properties import separating_condition
 from conformance.run.diagnosis.recorded_outputs import (
     differing_outputs,
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from conformance.corpus.cases.case_loading import CaseInMemory
-    from conformance.run.diagnosis.mutant_runner import MutantCombination, MutantRunner
+    from conformance.run.diagnosis.failure_evidence import MutantCombination, MutantRunner
     from conformance.run.mutants import Mutant
     from conformance.run.results.records import RecordedOutputs
 

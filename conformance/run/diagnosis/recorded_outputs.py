@@ -22,7 +22,7 @@ from conformance.run.judging.compare import is_acceptable, overwritten_inputs
 from conformance.run.judging.returned import decode_output, encode_output
 from conformance.run.mutants import family_of_operators, model_family, op_types
 from conformance.run.results.records import RecordedOutputs
-from conformance.subjects.calling.failures import CaseEnded, call_subject
+from conformance.subjects.calling.request import CaseEnded, call_subject
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -21,7 +21,7 @@ from conformance.run.results.failure_groups import location_file
 from conformance.run.results.missing_operators import named_operators
 from conformance.run.results.outcome_counts import is_known_failure
 from conformance.run.results.records import Expected
-from conformance.run.results.unexpected_results import UnexpectedKind, unexpected_kind, unnamed_checks
+from conformance.run.results.results_file import UnexpectedKind, unexpected_kind, unnamed_checks
 from conformance.subjects.calling.subject_names import SubjectKind
 
 if TYPE_CHECKING:

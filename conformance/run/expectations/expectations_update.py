@@ -38,8 +38,7 @@ from conformance.run.expectations.support import SupportCounter, support_name
 from conformance.run.mutants import mutants_by_id
 from conformance.run.results.failure_groups import CaseResult, FailureGrouper, cause_text
 from conformance.run.results.known_faults import known_faults_in
-from conformance.run.results.results_file import fail_level, is_partial
-from conformance.run.results.unexpected_results import is_worse_than_baseline
+from conformance.run.results.results_file import fail_level, is_partial, is_worse_than_baseline
 from conformance.subjects.calling.subject_names import SubjectKind
 
 if TYPE_CHECKING:

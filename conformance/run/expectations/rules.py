@@ -12,7 +12,7 @@ import msgspec
 
 from conformance.base.errors import ExpectationsError, ResultsError, UnknownName, UsageError
 from conformance.base.verdicts import Level, Verdict
-from conformance.corpus.cases.case_json import read_case_json
+from conformance.corpus.cases.case_loading import read_case_json
 from conformance.run.expectations.conditions import ConditionContext
 from conformance.run.expectations.expectations_file import Expectation, Expectations
 from conformance.run.expectations.support import parse_supports

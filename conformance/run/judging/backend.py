@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from msgspec import structs
 
-from conformance.base.serialization.json_schema import schema_check
+from conformance.base.serialization.decoding import schema_check
 from conformance.base.verdicts import Level, Verdict
-from conformance.corpus.cases.case_json import COMPANION_FILE, load_companion, read_case_json
+from conformance.corpus.cases.case_loading import COMPANION_FILE, load_companion, read_case_json
 from conformance.exact.models.arrays import copy_of_value, value_bytes
 from conformance.run.judging.compare import (
     compare_output,
@@ -32,7 +32,7 @@ from conformance.run.judging.profile_rules import RETAINED_OUTPUTS_CHECK, RETAIN
 from conformance.run.judging.returned import OutputRecorder
 from conformance.run.results.records import CaseJudgement, RewriteCheck
 from conformance.run.results.violations import Violation, ViolationKind
-from conformance.subjects.calling.failures import CaseEnded, SubjectFailure, call_subject
+from conformance.subjects.calling.request import CaseEnded, SubjectFailure, call_subject
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -312,10 +312,10 @@ def _run_data_set(
         raise _failure(f"input {overwritten[0]} is not what it was before the run")
     if not any(output.violation is not None for output in evidence):
         index = output_without_interpretation(case, data_set, outputs)
-        violation = Violation(ViolationKind.INTERPRETATION)
-        if index is not None and stop_at_first:
-            raise _failure(f"{data_set.outputs[index].name} {violation}")
         if index is not None:
+            violation = Violation(ViolationKind.INTERPRETATION)
+            if stop_at_first:
+                raise _failure(f"{data_set.outputs[index].name} {violation}")
             evidence[index] = structs.replace(evidence[index], violation=violation)
     return evidence
 

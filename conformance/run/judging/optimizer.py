@@ -24,8 +24,8 @@ from conformance.run.judging.optimizer_run import FIXED_POINT, ONCE, NotJudged, 
 from conformance.run.judging.profile_rules import applicable_rules
 from conformance.run.judging.returned import encode_models
 from conformance.run.results.records import CaseJudgement, RewriteCheck
-from conformance.subjects.calling.failures import CaseEnded, call_subject
 from conformance.subjects.calling.harness import takes_fixed_point
+from conformance.subjects.calling.request import CaseEnded, call_subject
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

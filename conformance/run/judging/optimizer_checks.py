@@ -17,7 +17,13 @@ from msgspec.structs import replace
 from conformance.base.verdicts import Level, Unsupported
 from conformance.corpus.cases.case import PassEffect
 from conformance.corpus.passes.expected_models import iter_produced_values, remove_producers
-from conformance.exact.models.arrays import type_name
+from conformance.exact.models.arrays import (
+    adds_only_dimension_names,
+    is_refinement,
+    strip_denotations,
+    type_name,
+    type_text,
+)
 from conformance.exact.models.comparison import (
     canonical_form,
     first_difference,
@@ -29,7 +35,6 @@ from conformance.exact.models.comparison import (
 from conformance.exact.models.graphs import Scope, called_name, constant_names
 from conformance.exact.models.model_validity import find_missing_functions, find_unchecked_faults
 from conformance.exact.models.summaries import MAX_SHOWN_ELEMENTS, shortest_decimal
-from conformance.exact.models.types import adds_only_dimension_names, is_refinement, strip_denotations, type_text
 from conformance.run.judging.compare import format_array
 from conformance.run.judging.optimizer_run import NotJudged, checker_error, equal_outputs, is_elementwise_admissible
 from conformance.run.results.records import HazardChange

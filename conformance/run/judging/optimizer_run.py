@@ -14,7 +14,7 @@ import numpy as np
 
 from conformance.base.verdicts import Level, OptimizerRunName, Unsupported
 from conformance.corpus.cases.case import PassEffect, Rewrite
-from conformance.corpus.cases.case_json import read_case_json
+from conformance.corpus.cases.case_loading import read_case_json
 from conformance.corpus.passes.expected_models import bypass_exhaustively, remove_producers
 from conformance.exact.models.input_files import fed_input_names
 from conformance.exact.models.model_validity import check_model

@@ -14,7 +14,7 @@ import numpy as np
 
 from conformance.base.errors import UsageError
 from conformance.base.verdicts import Level
-from conformance.corpus.cases.case_json import read_case_json
+from conformance.corpus.cases.case_loading import read_case_json
 from conformance.corpus.profiles import read_profile
 from conformance.exact.clauses import clauses
 from conformance.exact.models.graphs import is_operator

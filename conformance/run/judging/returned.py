@@ -19,7 +19,7 @@ from conformance.exact.models.arrays import has_same_bits
 from conformance.exact.models.graphs import copy_of
 from conformance.run.results.records import EQUAL, RecordedTensor, ReturnedValues
 from conformance.subjects.calling.harness import value_message
-from conformance.subjects.isolation.tensors import decode_value
+from conformance.subjects.isolation.proxies import decode_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -40,14 +40,16 @@ FAMILIES = tuple(FAMILY_OPERATORS)
 
 
 @cache
-def catalogue() -> Mapping[str, tuple[Mutant, ...]]:
-    """Return the mutants of each operator family, by the name of the family."""
+def family_mutants(family: str) -> tuple[Mutant, ...]:
+    """Return the mutants of an operator family."""
     from conformance.run.mutants.mutant_tables import catalogue_mutants
 
-    return {
-        family: tuple(chain.from_iterable(map(catalogue_mutants, operators)))
-        for family, operators in FAMILY_OPERATORS.items()
-    }
+    return tuple(chain.from_iterable(map(catalogue_mutants, FAMILY_OPERATORS[family])))
+
+
+def catalogue() -> Mapping[str, tuple[Mutant, ...]]:
+    """Return the mutants of each operator family, by the name of the family."""
+    return {family: family_mutants(family) for family in FAMILIES}
 
 
 @cache

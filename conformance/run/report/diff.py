@@ -13,8 +13,8 @@ from conformance.base.serialization.decoding import StoredRecord
 from conformance.base.serialization.printable_text import escape_markdown, one_line
 from conformance.base.verdicts import Level, Verdict
 from conformance.run.results.failure_groups import result_signature
+from conformance.run.results.recorded_environment import identity_changes
 from conformance.run.results.result_releases import match_subjects, rename_subjects
-from conformance.run.results.subject_identity import identity_changes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -7,7 +7,6 @@ Schema is generated from the types in this module.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from msgspec import Meta
@@ -210,14 +209,6 @@ def _run_summary(run: Results) -> RunSummary:
         baseline=criterion.baseline,
         profile=criterion.profile,
     )
-
-
-def format_date(started: float) -> str:
-    """Return the start of a run as a date and time in UTC: `2026-11-23 19:05 UTC`; empty if it is unknown."""
-    try:
-        return datetime.fromtimestamp(started, UTC).strftime("%Y-%m-%d %H:%M UTC") if started else ""
-    except (OverflowError, ValueError, OSError):  # the file states a time that no calendar has
-        return ""
 
 
 def _subject_summaries(run: Results) -> list[SubjectSummary]:

@@ -15,7 +15,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from conformance.base.files.suite_files import find_suite_path
+from conformance.base.files.atomic_write import find_suite_path
 from conformance.base.serialization.printable_text import shorten_middle
 from conformance.base.verdicts import Level, Verdict
 

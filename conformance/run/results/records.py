@@ -12,7 +12,7 @@ from msgspec import Meta, Struct, to_builtins
 
 from conformance.base.serialization.decoding import Count, NonEmpty, Positive, Seconds, StoredRecord
 from conformance.base.verdicts import CheckKind, Level, OptimizerRunName, Phase, Verdict
-from conformance.corpus.cases.case_json import DataSetPreview, ExpectedOutput, RewriteDocument, read_case_json
+from conformance.corpus.cases.case_loading import DataSetPreview, ExpectedOutput, RewriteDocument, read_case_json
 from conformance.corpus.cases.corpus import corpus_label
 from conformance.exact.clauses import family_titles
 from conformance.exact.models.summaries import ModelSummary, TensorPreview

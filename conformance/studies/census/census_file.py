@@ -15,8 +15,7 @@ from msgspec import Meta
 
 from conformance.base.errors import CensusFileError
 from conformance.base.files.atomic_write import GZIP_SUFFIX, read_input
-from conformance.base.serialization.codec import JsonReader
-from conformance.base.serialization.decoding import Count, MalformedError, StoredRecord
+from conformance.base.serialization.decoding import Count, JsonReader, MalformedError, StoredRecord
 from conformance.base.serialization.printable_text import one_line
 from conformance.studies.census.census_results import CellResult, pass_impact
 from conformance.studies.census.chunks import Cell

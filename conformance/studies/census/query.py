@@ -16,7 +16,7 @@ from conformance.base.verdicts import Verdict
 from conformance.exact.models.model_building import build_model, make_value_info
 from conformance.own.graphs.intermediate_values import SubjectRefused
 from conformance.studies.census.float_ordinals import FLOAT_TYPES
-from conformance.subjects.calling.failures import CaseEnded, call_running_subject, suite_code
+from conformance.subjects.calling.request import CaseEnded, call_running_subject, suite_code
 from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
 from conformance.subjects.isolation.protocol import Limits
 from conformance.subjects.isolation.start_subjects import client_of, started_subjects

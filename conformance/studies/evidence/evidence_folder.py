@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import Struct
 
 from conformance.base.errors import EvidenceError, UsageError
-from conformance.base.files.atomic_write import TEMPORARY_PREFIX, real_path
-from conformance.base.files.temp_dir import supervised_temp_dir, write_folder
+from conformance.base.files.atomic_write import TEMPORARY_PREFIX, real_path, supervised_temp_dir, write_folder
 from conformance.base.pages import templating
 from conformance.base.plugins import suite_version
-from conformance.base.serialization.codec import encode_document
+from conformance.base.serialization.decoding import encode_document
 from conformance.run.results.records import case_record
 from conformance.studies.evidence.accuracy_tables import accuracy_table, bounds_table, census_table
 from conformance.studies.evidence.evidence_inputs import MeasuredCorpus, read_inputs

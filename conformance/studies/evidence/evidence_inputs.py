@@ -17,8 +17,14 @@ from msgspec import Meta
 
 from conformance.base.errors import EvidenceError, ResultsError
 from conformance.base.files.atomic_write import GZIP_SUFFIX, STANDARD_INPUT, open_input, read_input
-from conformance.base.serialization.codec import JsonReader
-from conformance.base.serialization.decoding import Count, MalformedError, NonEmpty, StoredRecord, decode_json
+from conformance.base.serialization.decoding import (
+    Count,
+    JsonReader,
+    MalformedError,
+    NonEmpty,
+    StoredRecord,
+    decode_json,
+)
 from conformance.corpus.cases.corpus import bundled_corpus_path, open_corpus
 from conformance.run.results.results_file import read_results_of_one_corpus, require_distinct_files
 from conformance.studies.census.census_file import read_census

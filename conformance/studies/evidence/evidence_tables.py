@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import msgspec
 
-from conformance.base.serialization.codec import encode_document
-from conformance.base.serialization.decoding import decode_json, read_own_toml
+from conformance.base.serialization.decoding import decode_json, encode_document, read_own_toml
 from conformance.base.serialization.printable_text import one_line
 from conformance.studies.evidence.verify import csv_text
 

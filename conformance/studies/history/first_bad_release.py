@@ -41,7 +41,7 @@ from conformance.own.blame.model_comparison import Failure, OpenSubjects, run_mo
 from conformance.own.blame.verdict import BlameOutcome, ChangedReleases, enclose_outputs, is_judged, judge, output_share
 from conformance.run.judging.execute import judge_case
 from conformance.run.results.failure_groups import find_cause
-from conformance.run.results.subject_identity import package_changes
+from conformance.run.results.recorded_environment import package_changes
 from conformance.studies.history.index import open_index, results_of
 from conformance.studies.history.release_ranges import ReleaseRange, middles_between
 from conformance.studies.history.store import HistoryStore

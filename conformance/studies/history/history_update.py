@@ -23,7 +23,7 @@ from msgspec import structs
 from packaging.version import Version
 
 from conformance.base.errors import ResultsError, SubjectError
-from conformance.base.files.temp_dir import supervised_temp_dir
+from conformance.base.files.atomic_write import supervised_temp_dir
 from conformance.base.jobs.job import require_number, run_job
 from conformance.base.jobs.process_pool import ProcessWorkers
 from conformance.base.serialization.decoding import MalformedError

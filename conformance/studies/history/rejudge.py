@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from conformance.base.verdicts import Level, Verdict
-from conformance.corpus.cases.case_json import runnable_cases
-from conformance.corpus.cases.case_loading import load_case
+from conformance.corpus.cases.case_loading import load_case, runnable_cases
 from conformance.run.judging.execute import judge_case
 from conformance.run.judging.returned import ReplayedBackend, UnusableValues, replayed_optimizer
 from conformance.run.results.records import EQUAL, effective_level

@@ -43,9 +43,8 @@ from conformance.base.files.journal import (
     require_state_folder,
     state_errors,
 )
-from conformance.base.serialization.codec import JsonReader
-from conformance.base.serialization.decoding import Count, MalformedError, NonEmpty, StoredRecord
-from conformance.corpus.cases.case_json import COMPANION_FILE, find_companion
+from conformance.base.serialization.decoding import Count, JsonReader, MalformedError, NonEmpty, StoredRecord
+from conformance.corpus.cases.case_loading import COMPANION_FILE, find_companion
 from conformance.run.results.records import CaseRecord, Footer, Header, Result, ReturnedValues, case_record
 from conformance.run.results.results_file import encode_record, history_cases_path, read_results
 from conformance.subjects.calling.subject_names import SubjectKind, SubjectName

@@ -19,7 +19,7 @@ from conformance.corpus.cases.corpus import missing_and_unexpected_files, read_m
 from conformance.corpus.generation.write_corpus import generate
 from conformance.exact.clauses import clauses
 from conformance.exact.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
-from conformance.run.diagnosis.diagnosis import SEARCH_TAG
+from conformance.run.diagnosis.diagnosis_run import SEARCH_TAG
 from conformance.studies.search.drawn_example import AnyExample, DrawnExample
 from conformance.studies.search.evaluation import expected_rewrite
 from conformance.studies.search.example import ARGMAX

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from conformance.base.serialization.decoding import Count, StoredRecord
 from conformance.run.diagnosis.recorded_outputs import Observation, are_equivalent, is_failure, observe
-from conformance.run.mutants import Mutant, catalogue, family_of_operators
+from conformance.run.mutants import Mutant, family_mutants, family_of_operators
 from conformance.studies.search.evaluation import EvaluatedExample
 from conformance.studies.search.search_cases import NoExpectedOutputsError
 from conformance.studies.search.search_sampling import sample_examples
@@ -71,7 +71,7 @@ def name_mutants(
     comparison = _Comparison.of(subject, EvaluatedExample(shrunk, level))
     if comparison is None or not comparison.fails:
         return []
-    left = {mutant: 0 for mutant in catalogue()[family] if comparison.is_alike(mutant)}
+    left = {mutant: 0 for mutant in family_mutants(family) if comparison.is_alike(mutant)}
     fresh = 0
     others = (EvaluatedExample(original, level), *_fresh_examples(original.operator, level, seed, number))
     for place, example in enumerate(others):

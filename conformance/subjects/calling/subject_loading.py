@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from conformance.base.errors import SubjectError, UnknownName, UsageError
 from conformance.exact.models.input_files import GraphInputs
-from conformance.subjects.calling.failures import suite_code
 from conformance.subjects.calling.harness import (
     Refused,
     installed_packages,
@@ -29,7 +28,7 @@ from conformance.subjects.calling.harness import (
     required_provider,
     run_prepared,
 )
-from conformance.subjects.calling.request import hint_for_refusal, in_process_request
+from conformance.subjects.calling.request import hint_for_refusal, in_process_request, suite_code
 from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ import onnx
 from msgspec import to_builtins
 
 from conformance.base.errors import StorageError, SubjectError
-from conformance.base.files.temp_dir import supervised_temp_dir
+from conformance.base.files.atomic_write import supervised_temp_dir
 from conformance.base.processes.start import run_program
 from conformance.base.serialization.decoding import MalformedError, decode_json
 from conformance.subjects.calling.request import QUIET_VARIABLES, harness_command

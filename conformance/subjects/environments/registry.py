@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING
 
 from conformance.base.errors import UsageError
 from conformance.base.files.atomic_write import deferred_signals, read_regular
-from conformance.base.serialization.codec import JsonReader
-from conformance.base.serialization.decoding import MalformedError, NonEmpty, StoredRecord
+from conformance.base.serialization.decoding import JsonReader, MalformedError, NonEmpty, StoredRecord
 from conformance.subjects.calling.subject_names import Interpreter
 
 if TYPE_CHECKING:

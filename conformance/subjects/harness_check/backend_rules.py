@@ -22,7 +22,7 @@ from conformance.subjects.harness_check.harness_session import (
     shorten,
 )
 from conformance.subjects.isolation.protocol import Limits
-from conformance.subjects.isolation.tensors import decode_value, take_tensor, write_tensor
+from conformance.subjects.isolation.proxies import decode_value, take_tensor, write_tensor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from conformance.base.files.temp_dir import supervised_temp_dir
-from conformance.base.serialization.terminal import print_styled
+from conformance.base.files.atomic_write import supervised_temp_dir
+from conformance.base.serialization.printable_text import print_styled
 from conformance.subjects.harness_check.backend_rules import BACKEND_RULES, CAPABILITY_RULES
 from conformance.subjects.harness_check.harness_session import (
     AnswerTimeout,

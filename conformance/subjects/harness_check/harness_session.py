@@ -21,11 +21,10 @@ from subprocess import TimeoutExpired
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from conformance.base.processes.start import start_in_session
-from conformance.base.serialization.decoding import MalformedError, decode_json, read_own_toml
-from conformance.base.serialization.json_schema import schema_violation
+from conformance.base.serialization.decoding import MalformedError, decode_json, read_own_toml, schema_violation
 from conformance.subjects.isolation.child_process import ScratchFolders
 from conformance.subjects.isolation.protocol import PROTOCOL_VERSION
-from conformance.subjects.isolation.tensors import encode_value
+from conformance.subjects.isolation.proxies import encode_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -28,8 +28,7 @@ import msgspec
 from conformance.base.errors import SubjectError, SuiteFault, UnknownName
 from conformance.base.files.atomic_write import deferred_signals, open_standard_streams, storage_errors, write_all
 from conformance.base.processes.start import end_supervisor, start_supervised
-from conformance.subjects.calling.failures import SubjectFailure
-from conformance.subjects.calling.request import QUIET_VARIABLES, harness_command, hint_for_refusal
+from conformance.subjects.calling.request import QUIET_VARIABLES, SubjectFailure, harness_command, hint_for_refusal
 from conformance.subjects.calling.subject_names import EXEC_PREFIX, Interpreter, SubjectName
 from conformance.subjects.isolation.protocol import (
     PROTOCOL_VERSION,

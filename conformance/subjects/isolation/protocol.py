@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from conformance.base.errors import UsageError
-from conformance.base.serialization.document_limits import DocumentLimitError, check_limits
-from conformance.base.serialization.json_schema import schema_check
+from conformance.base.serialization.decoding import DocumentLimitError, check_limits, schema_check
 from conformance.base.verdicts import Unsupported, Verdict
-from conformance.subjects.calling.failures import SubjectFailure
+from conformance.subjects.calling.request import SubjectFailure
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -21,9 +21,9 @@ from conformance.base.files.atomic_write import (
     check_target,
     deferred_signals,
     install_signal_deferral,
+    supervised_temp_dir,
     write_text_atomically,
 )
-from conformance.base.files.temp_dir import supervised_temp_dir
 from conformance.base.processes.helper import REPLACED_NAME
 
 # Atomic writing to regular files, and direct writing to links, pipes, devices and standard output.
@@ -176,7 +176,7 @@ def run_interrupted_block(done):
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from conformance.base.files.temp_dir import supervised_temp_dir
+from conformance.base.files.atomic_write import supervised_temp_dir
 from conformance.base.processes.helper import REPLACED_NAME
 
 here = Path(sys.argv[1])

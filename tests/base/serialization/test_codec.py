@@ -8,8 +8,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from conformance.base.serialization.codec import JsonReader, encode_json
-from conformance.base.serialization.decoding import MalformedError
+from conformance.base.serialization.decoding import JsonReader, MalformedError, encode_json
 
 
 @dataclass(frozen=True)

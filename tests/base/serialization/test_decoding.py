@@ -15,16 +15,18 @@ from report_sample_optimizers import optimizer_run
 from runs_in_memory import with_fields
 from script_modules import run_script
 
-from conformance.base.serialization.codec import JsonReader
-from conformance.base.serialization.decoding import MalformedError, decode_json, decode_toml
-from conformance.base.serialization.document_limits import (
+from conformance.base.serialization.decoding import (
     _BLOCK_BYTES,
     MAX_DEPTH,
     DocumentLimitError,
+    JsonReader,
+    MalformedError,
     check_limits,
+    decode_json,
+    decode_toml,
+    schema_violation,
 )
-from conformance.base.serialization.json_schema import schema_violation
-from conformance.corpus.cases.case_json import CaseDocument
+from conformance.corpus.cases.case_loading import CaseDocument
 from conformance.run.results.records import ArchiveRecord, Result
 from conformance.run.results.results_file import decode_record, encode_record
 

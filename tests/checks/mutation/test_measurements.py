@@ -21,7 +21,7 @@ from checks.mutation.operators import ONNX_CASES, cases_by_family, detect, measu
 from checks.mutation.pass_mutants import pass_mutants
 from checks.mutation.passes import pass_progress_steps
 from checks.mutation.report import pass_score_document, pass_score_lines, score_document, score_lines
-from conformance.base.serialization.codec import JsonReader
+from conformance.base.serialization.decoding import JsonReader
 from conformance.base.verdicts import Level
 from conformance.corpus.cases.case_loading import load_case_in_memory
 from conformance.corpus.cases.corpus import open_corpus

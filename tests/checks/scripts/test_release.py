@@ -21,8 +21,7 @@ from repository import DATA, ROOT
 from script_modules import script_module
 
 from conformance.base.errors import CorpusError
-from conformance.corpus.cases.case_json import read_case_json
-from conformance.corpus.cases.case_loading import load_case
+from conformance.corpus.cases.case_loading import load_case, read_case_json
 from conformance.corpus.cases.corpus import open_corpus
 
 release = script_module("release")

@@ -13,8 +13,7 @@ from corrupted_corpora import INPUT, MODEL, load_adam, replace_file
 from refusals import assert_raises
 
 from conformance.corpus.cases.archive import write_archive
-from conformance.corpus.cases.case_json import read_case_json
-from conformance.corpus.cases.case_loading import load_case
+from conformance.corpus.cases.case_loading import load_case, read_case_json
 from conformance.corpus.cases.corpus import MANIFEST, open_corpus
 from conformance.exact.models.arrays import tensor_of
 

@@ -13,10 +13,9 @@ from model_refusals import checker_refusal
 from msgspec import to_builtins
 from repository import DATA
 
-from conformance.base.serialization.json_schema import schema_violation
+from conformance.base.serialization.decoding import schema_violation
 from conformance.base.verdicts import Level
-from conformance.corpus.cases.case_json import read_case_json
-from conformance.corpus.cases.case_loading import load_case
+from conformance.corpus.cases.case_loading import load_case, read_case_json
 from conformance.corpus.cases.corpus import MANIFEST, RELEASED, bundled_corpus_path, open_corpus
 from conformance.exact.clauses import Conclusion, clauses
 

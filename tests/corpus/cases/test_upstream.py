@@ -15,8 +15,7 @@ from onnx.backend.test import loader, runner
 from repository import DATA
 
 from conformance.base.verdicts import Level
-from conformance.corpus.cases.case_json import read_case_json
-from conformance.corpus.cases.case_loading import LoadedCase, load_case
+from conformance.corpus.cases.case_loading import LoadedCase, load_case, read_case_json
 from conformance.corpus.cases.corpus import open_corpus
 from conformance.subjects.adapters.reference import ReferenceBackend
 

@@ -14,8 +14,7 @@ from refusals import assert_raises
 
 from conformance.base.verdicts import Verdict
 from conformance.corpus.cases.case import Case, PassEffect, Rewrite
-from conformance.corpus.cases.case_json import read_case_json
-from conformance.corpus.cases.case_loading import load_case
+from conformance.corpus.cases.case_loading import load_case, read_case_json
 from conformance.corpus.cases.corpus import open_corpus
 from conformance.exact.models.model_building import array_value_info, make_value_info
 from conformance.exact.models.summaries import model_summary

@@ -11,10 +11,10 @@ from large_models import doubling, recursive
 from onnx import TensorProto, helper, numpy_helper, parser
 
 from conformance.base.verdicts import Unsupported
-from conformance.corpus.cases.case_json import read_case_json
-from conformance.corpus.cases.case_loading import load_case
+from conformance.corpus.cases.case_loading import load_case, read_case_json
 from conformance.exact.clauses import Passage, clauses, text_digest
 from conformance.exact.models import graphs
+from conformance.exact.models.arrays import type_text
 from conformance.exact.models.comparison import copy_with_raw_tensors, tensor_digest
 from conformance.exact.models.graphs import TRAINING_DOMAIN, call_expansion_problem, infer_shapes, onnx_op_type
 from conformance.exact.models.input_files import GraphInputs, fed_input_names, required_input_names
@@ -25,7 +25,6 @@ from conformance.exact.models.model_validity import (
     has_schemas,
 )
 from conformance.exact.models.spec_text import installed_version, quote_passage, specification_text, text_package
-from conformance.exact.models.types import type_text
 from conformance.exact.reference.graph import Graph
 from conformance.run.judging.optimizer_run import checker_error
 from conformance.run.mutants.wrappers import MODEL_REWRITES

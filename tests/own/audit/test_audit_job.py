@@ -19,8 +19,7 @@ from refusals import assert_raises
 from conformance.base.jobs.dask import DaskWorkers
 from conformance.base.jobs.job import ChunkResult, result_decoder
 from conformance.base.jobs.process_pool import ProcessWorkers
-from conformance.base.serialization.codec import encode_json
-from conformance.base.serialization.decoding import MalformedError
+from conformance.base.serialization.decoding import MalformedError, encode_json
 from conformance.exact.judgement.node_comparison import JudgedElement
 from conformance.own.audit.audit_job import AuditWorkers, JudgedChunk, JudgementJob, RecordingKey
 from conformance.own.audit.audit_report import AuditDocument, audit_document

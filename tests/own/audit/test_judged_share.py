@@ -10,8 +10,7 @@ import pytest
 from computing_backend import Computes, evaluate
 from onnx import NodeProto, TensorProto, helper, numpy_helper
 
-from conformance.base.serialization.codec import encode_json
-from conformance.base.serialization.decoding import decode_json
+from conformance.base.serialization.decoding import decode_json, encode_json
 from conformance.base.verdicts import Level
 from conformance.own.audit.audit_page import colour_class, render_page
 from conformance.own.audit.audit_report import AuditOutcome, JudgedShare, audit_document

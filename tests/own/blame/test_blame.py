@@ -18,8 +18,7 @@ from onnx import TensorProto, helper, numpy_helper
 from refusals import assert_bad_input, assert_raises
 from repository import exec_subject
 
-from conformance.base.serialization.codec import encode_json
-from conformance.base.serialization.decoding import decode_json
+from conformance.base.serialization.decoding import decode_json, encode_json
 from conformance.own.blame.blame_report import folder_files, issue_text, render_page, step_lines
 from conformance.own.blame.blame_session import Request, Session, quantization_steps, with_steps
 from conformance.own.blame.difference import Difference, OutputDifference

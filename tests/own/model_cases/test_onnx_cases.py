@@ -17,8 +17,7 @@ from script_modules import script_module
 from session_cache import compute_once
 
 from conformance.base.verdicts import Level
-from conformance.corpus.cases.case_json import read_case_json
-from conformance.corpus.cases.case_loading import load_case_in_memory
+from conformance.corpus.cases.case_loading import load_case_in_memory, read_case_json
 from conformance.corpus.cases.corpus import open_corpus
 from conformance.corpus.generation.write_corpus import generate
 from conformance.own.model_cases.drawn_cases import drawn_cases

@@ -21,8 +21,7 @@ from repository import SUPPORT
 
 from conformance.base.jobs.dask import DaskWorkers
 from conformance.base.jobs.job import ChunkResult, result_decoder, run_job
-from conformance.base.serialization.codec import encode_json
-from conformance.base.serialization.decoding import MalformedError
+from conformance.base.serialization.decoding import MalformedError, encode_json
 from conformance.base.verdicts import Verdict
 from conformance.run.corpus_run.corpus_job import CaseResults, Chunk, RunJob
 from conformance.run.corpus_run.environment_versions import run_environment

@@ -11,7 +11,7 @@ from corpora import ADAM, write_corpus
 from msgspec import to_builtins
 from refusals import assert_bad_input
 
-from conformance.base.serialization.json_schema import schema_violation
+from conformance.base.serialization.decoding import schema_violation
 from conformance.corpus.profiles import read_profile
 from conformance.run.report.diff import compare_runs
 from conformance.run.results.results_file import read_results

@@ -23,8 +23,7 @@ from conformance.corpus.cases.corpus import open_corpus
 from conformance.run.corpus_run import recorder
 from conformance.run.corpus_run.recorder import Archives, archive_case
 from conformance.run.corpus_run.resume import PartialResults, partial_path
-from conformance.run.corpus_run.selection import Selection, Shard
-from conformance.run.corpus_run.settings import Settings, settings_from_options
+from conformance.run.corpus_run.settings import Selection, Settings, Shard, settings_from_options
 from conformance.run.results.results_file import read_results
 from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
 from conformance.subjects.isolation.protocol import Limits

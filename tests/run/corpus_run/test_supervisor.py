@@ -15,8 +15,8 @@ from corpora import SMALL
 from isolation_support import LONGEST_WAIT, SUPPORT, processes_in, wait_until
 
 from conformance.base.errors import ExitStatus
+from conformance.base.processes.start import ChildDied, report_status_and_exit, run_in_child
 from conformance.run.corpus_run.resume import partial_path
-from conformance.run.corpus_run.supervisor import ChildDied, report_status_and_exit, run_in_child
 from conformance.run.results.results_file import read_results
 
 ENDS = "fake_subject:exits_0_midway"

@@ -25,18 +25,17 @@ from kernel_mistakes import MISTAKES
 from onnx import ModelProto
 from runs_in_memory import make_result
 
-from conformance.base.serialization.json_schema import schema_violation
+from conformance.base.serialization.decoding import schema_violation
 from conformance.base.verdicts import Level
 from conformance.run.diagnosis.collected_results import ResultCollector
-from conformance.run.diagnosis.diagnosis import SEARCH_TAG
+from conformance.run.diagnosis.diagnosis_run import SEARCH_TAG
 from conformance.run.diagnosis.explanations import (
     explain_under_conditions,
     explaining_combinations,
     is_cause,
     select_explanations,
 )
-from conformance.run.diagnosis.failure_evidence import Evidence
-from conformance.run.diagnosis.mutant_runner import FailureComparison
+from conformance.run.diagnosis.failure_evidence import Evidence, FailureComparison
 from conformance.run.diagnosis.properties import Properties
 from conformance.run.diagnosis.recorded_outputs import Observation
 from conformance.run.mutants import KernelPatch, MutantBackend, catalogue
@@ -45,7 +44,7 @@ from conformance.run.mutants.mutant import compose
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from conformance.run.diagnosis.mutant_runner import MutantCombination
+    from conformance.run.diagnosis.failure_evidence import MutantCombination
 
 EVERY = [one for rows in catalogue().values() for one in rows]
 MUTANTS = {one.id: one for one in EVERY}

@@ -8,7 +8,7 @@ import pytest
 
 from conformance.corpus.cases.case_loading import load_case_in_memory
 from conformance.run.diagnosis.explanations import is_cause
-from conformance.run.diagnosis.mutant_runner import MutantRunner, can_compose
+from conformance.run.diagnosis.failure_evidence import MutantRunner, can_compose
 from conformance.run.diagnosis.recorded_outputs import (
     Observation,
     are_equivalent,

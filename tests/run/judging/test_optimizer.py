@@ -14,7 +14,7 @@ from conformance.corpus.passes.eliminate_nop_monotone_argmax import eliminate
 from conformance.run.judging.optimizer_checks import CHECKS
 from conformance.run.results.records import HazardChange
 from conformance.subjects.adapters.optimizers import identity
-from conformance.subjects.calling.failures import SubjectFailure
+from conformance.subjects.calling.request import SubjectFailure
 
 
 class TestCorrectOptimizers:

@@ -16,8 +16,7 @@ from onnx import helper
 
 from conformance.base.errors import CorpusError
 from conformance.base.verdicts import Level, Verdict
-from conformance.corpus.cases.case_json import COMPANION_FILE, verify_companions
-from conformance.corpus.cases.case_loading import load_case
+from conformance.corpus.cases.case_loading import COMPANION_FILE, load_case, verify_companions
 from conformance.corpus.cases.corpus import MANIFEST, open_corpus
 from conformance.exact.models.model_building import array_value_info, build_model, make_value_info
 from conformance.run.judging.backend import judge_backend, placement_violation, reported_placement

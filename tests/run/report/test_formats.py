@@ -16,7 +16,7 @@ from lxml import etree
 from msgspec import structs, to_builtins
 from runs_in_memory import list_results, text_renderer, with_fields, with_records, with_results
 
-from conformance.base.serialization.json_schema import schema_violation
+from conformance.base.serialization.decoding import schema_violation
 from conformance.base.serialization.printable_text import escape_markdown, escape_unprintable
 from conformance.run.report.formats import annotations, badge, ctrf, junit, markdown
 from conformance.run.report.summary import summary

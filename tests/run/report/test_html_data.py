@@ -29,8 +29,13 @@ from runs_in_memory import list_results, text_renderer, with_fields, with_record
 
 from conformance.run.corpus_run.recorder import archive_case
 from conformance.run.report.formats import html
-from conformance.run.report.html import data as html_data
-from conformance.run.report.html.data import CASE_PLACEHOLDER, OPTIONS_PLACEHOLDER, RERUN_SCRIPTS, SUBJECT_PLACEHOLDER
+from conformance.run.report.formats import html as html_data
+from conformance.run.report.formats.html import (
+    CASE_PLACEHOLDER,
+    OPTIONS_PLACEHOLDER,
+    RERUN_SCRIPTS,
+    SUBJECT_PLACEHOLDER,
+)
 from conformance.run.report.html.subjects import BAR_COUNT, ErrorDistributions
 from conformance.run.results.failure_groups import INVALID_MODEL_SIGNATURE, failure_kind
 from conformance.run.results.violations import strip_tensor_number

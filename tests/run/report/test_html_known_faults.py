@@ -13,9 +13,8 @@ from runs_in_memory import text_renderer
 
 from conformance.base.verdicts import Level, Verdict
 from conformance.run.report.formats import html
-from conformance.run.report.html import groups as shown_faults
-from conformance.run.report.html.groups import known_fault_cases
-from conformance.run.report.html.subjects import columns
+from conformance.run.report.html import subjects as shown_faults
+from conformance.run.report.html.subjects import columns, known_fault_cases
 from conformance.run.results.known_faults import KnownFault
 
 render = text_renderer(html.render)

@@ -18,13 +18,12 @@ from repository import ROOT
 from runs_in_memory import list_results, make_result, make_run, text_renderer, with_fields, with_records
 from script_modules import script_module
 
-from conformance.base.serialization.json_schema import schema_violation
+from conformance.base.serialization.decoding import schema_violation
 from conformance.base.serialization.printable_text import escape_markdown
 from conformance.run.report.formats import ctrf, html, junit, markdown
 from conformance.run.report.formats import hazard_table as report
-from conformance.run.report.html.groups import Group, GroupKind, groups, link_cases
 from conformance.run.report.html.overview import SubjectCauses
-from conformance.run.report.html.subjects import columns
+from conformance.run.report.html.subjects import Group, GroupKind, columns, groups, link_cases
 from conformance.run.report.summary import summary
 from conformance.run.results.records import Within
 

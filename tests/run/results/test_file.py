@@ -13,7 +13,7 @@ from recorded_runs import EXPECTED, make_result, record_run
 from refusals import assert_raises
 
 from conformance.base.errors import ResultsError
-from conformance.base.serialization.json_schema import schema_violation
+from conformance.base.serialization.decoding import schema_violation
 from conformance.base.verdicts import Verdict
 from conformance.run.corpus_run.recorder import Recorder
 from conformance.run.expectations.criterion import PassCriterion

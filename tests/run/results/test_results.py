@@ -27,10 +27,16 @@ from conformance.run.results.outcome_counts import (
     is_known_failure,
     known_failures_by_level,
 )
-from conformance.run.results.recorded_environment import cpu_features, describe_environment, processor
+from conformance.run.results.recorded_environment import (
+    cpu_features,
+    describe_environment,
+    identity_changes,
+    join_identities,
+    processor,
+    subject_identity,
+)
 from conformance.run.results.records import Result, SharedRecord, UnexplainedRecord, effective_level
 from conformance.run.results.results_file import Results
-from conformance.run.results.subject_identity import identity_changes, join_identities, subject_identity
 from conformance.subjects.calling.harness import installed_packages
 from conformance.subjects.calling.request import adapter_digest
 from conformance.subjects.calling.subject_names import SubjectKind, SubjectName

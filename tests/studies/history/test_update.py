@@ -16,8 +16,7 @@ from refusals import assert_raises
 
 from conformance.base.errors import SubjectError
 from conformance.base.jobs.job import ChunkResult, result_decoder
-from conformance.base.serialization.codec import encode_json
-from conformance.base.serialization.decoding import MalformedError
+from conformance.base.serialization.decoding import MalformedError, encode_json
 from conformance.studies.history import release_run
 from conformance.studies.history.history_update import (
     ReleaseChunkResult,

@@ -14,8 +14,7 @@ from onnx.reference import ReferenceEvaluator
 
 from conformance.base.jobs.job import ChunkResult, run_job
 from conformance.base.jobs.process_pool import ProcessWorkers
-from conformance.base.serialization.codec import JsonReader, encode_json
-from conformance.base.serialization.decoding import MalformedError
+from conformance.base.serialization.decoding import JsonReader, MalformedError, encode_json
 from conformance.base.verdicts import Level, Verdict
 from conformance.corpus.cases.corpus import read_manifest
 from conformance.corpus.factors.wrapping import Context

@@ -24,7 +24,7 @@ from conformance.base.verdicts import Level
 from conformance.corpus.cases.case import CaseKind
 from conformance.corpus.factors.wrapping import BuiltModel, Context
 from conformance.corpus.passes.eliminate_nop_monotone_argmax import PASS_NAME, eliminate
-from conformance.run.diagnosis.diagnosis import SEARCH_TAG
+from conformance.run.diagnosis.diagnosis_run import SEARCH_TAG
 from conformance.run.mutants import catalogue
 from conformance.studies.search.distractors import NAMES, NAMES_WITHOUT_FUNCTIONS, SHOULD_NAMES
 from conformance.studies.search.evaluation import EvaluatedExample, optimizer_task

@@ -18,7 +18,7 @@ from runs_in_memory import make_result
 from conformance.base.jobs.dask import DaskWorkers
 from conformance.base.jobs.job import run_job
 from conformance.base.jobs.process_pool import ProcessWorkers
-from conformance.base.serialization.codec import JsonReader, encode_json
+from conformance.base.serialization.decoding import JsonReader, encode_json
 from conformance.base.verdicts import Level, Verdict
 from conformance.corpus.factors.wrapping import Context
 from conformance.run.judging.execute import execute

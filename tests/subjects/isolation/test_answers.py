@@ -19,8 +19,7 @@ from repository import DATA, SUPPORT, exec_subject
 from conformance.exact.models.arrays import dtype_of, type_name
 from conformance.run.results.results_file import read_results
 from conformance.subjects.calling.harness import NUMPY_TYPES, READ_SUFFIX, numpy_type, read_tensor, write_output
-from conformance.subjects.isolation.proxies import has_more_fields
-from conformance.subjects.isolation.tensors import take_packed, take_tensor, write_packed
+from conformance.subjects.isolation.proxies import has_more_fields, take_packed, take_tensor, write_packed
 
 # Hostile answers of a harness: each is a verdict, the results can be read, and the suite stays under a gibibyte.
 

@@ -27,8 +27,8 @@ from conformance.run.diagnosis.recorded_outputs import observe
 from conformance.run.judging.backend import CompanionModel, judge_backend
 from conformance.run.judging.optimizer import OptimizerTask, judge_rewrite
 from conformance.studies.census.query import NodeQuery, QueryClient
-from conformance.subjects.calling.failures import CaseEnded, call_subject
 from conformance.subjects.calling.harness import FAULT_CODE, Harness
+from conformance.subjects.calling.request import CaseEnded, call_subject
 from conformance.subjects.calling.subject_loading import Subject
 from conformance.subjects.isolation.child_process import STDERR_LIMIT_BYTES, SubjectClient
 from conformance.subjects.isolation.protocol import Limits, SubjectInfo, UnsupportedAnswer
@@ -275,8 +275,8 @@ PLACES = {
     "run/judging/backend.py _TimedModel._place": "judge",
     "run/judging/optimizer.py judge_rewrite": "optimize",
     "studies/census/query.py QueryClient._query": "query",
-    "subjects/calling/failures.py call_running_subject": "run",
-    "subjects/calling/failures.py call_subject": "every test below",
+    "subjects/calling/request.py call_running_subject": "run",
+    "subjects/calling/request.py call_subject": "every test below",
 }
 """Each function in which an exception can become a verdict, and the test below that shows that SuiteFault passes."""
 

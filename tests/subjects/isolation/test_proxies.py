@@ -17,7 +17,7 @@ from isolation_support import HANG, isolated_subject
 from large_models import double_identity
 from repository import DATA, exec_subject
 
-from conformance.base.serialization.json_schema import schema_violation
+from conformance.base.serialization.decoding import schema_violation
 from conformance.base.verdicts import Verdict
 from conformance.corpus.cases.case_loading import LoadedCase, load_case, load_case_in_memory
 from conformance.corpus.cases.corpus import open_corpus
@@ -26,9 +26,8 @@ from conformance.run.judging.backend import judge_backend
 from conformance.subjects.calling.subject_names import SubjectKind
 from conformance.subjects.isolation import protocol as errors
 from conformance.subjects.isolation.protocol import Limits, SubjectInfo
-from conformance.subjects.isolation.proxies import BackendProxy
+from conformance.subjects.isolation.proxies import BackendProxy, decode_value, encode_value, take_tensor
 from conformance.subjects.isolation.start_subjects import client_of
-from conformance.subjects.isolation.tensors import decode_value, encode_value, take_tensor
 
 OTHER_MESSAGE = {fakes.returns_objects, fakes.returns_records, fakes.returns_swapped_bytes}
 """Fakes whose outputs have types that ONNX does not define: only the verdict is the same."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from conformance.corpus.cases.case_json import DataSetPreview
+    from conformance.corpus.cases.case_loading import DataSetPreview
     from conformance.run.results.records import CaseRecord, Result
     from conformance.run.results.results_file import Results
 

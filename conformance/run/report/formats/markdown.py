@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 from conformance.base.pages.templating import render_text
 from conformance.base.serialization.printable_text import escape_markdown
 from conformance.base.verdicts import Level, Verdict
-from conformance.run.report.summary import format_date, summary
+from conformance.run.report.summary import summary
 from conformance.run.results.failure_groups import not_examined_sentence
+from conformance.run.results.recorded_environment import format_date
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

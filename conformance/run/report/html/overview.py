@@ -8,19 +8,24 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
 from conformance.base.verdicts import Level, Verdict
-from conformance.run.report.html.groups import Group, GroupKind, case_link, link_cases
-from conformance.run.report.html.subjects import Mark, expectation_mark, run_name
-from conformance.run.report.summary import format_date
+from conformance.run.report.html.subjects import (
+    Group,
+    GroupKind,
+    Mark,
+    case_link,
+    expectation_mark,
+    link_cases,
+    run_name,
+)
 from conformance.run.results.failure_groups import failing_cases, format_group_counts, not_examined_sentences
 from conformance.run.results.outcome_counts import WEAKER_OPTION, OutcomeCounts, node_shares
+from conformance.run.results.recorded_environment import format_date
 from conformance.run.results.results_file import fail_level, is_partial
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from conformance.run.report.html.data import ResultSurvey
-    from conformance.run.report.html.groups import KnownFaultCases
-    from conformance.run.report.html.subjects import Column
+    from conformance.run.report.html.subjects import Column, KnownFaultCases, ResultSurvey
     from conformance.run.results.records import Header
     from conformance.run.results.results_file import Results
 
