@@ -42,7 +42,7 @@ def test_piped_table_does_not_cut_names(small_corpus, tmp_path):
         timeout=60,
         check=False,
     )
-    (head, row) = (line for line in ended.stdout.splitlines() if line.startswith(("subject ", module)))
+    (head, row) = (line for line in ended.stdout.splitlines() if line.startswith(("subject ", f"{module}:Backend ")))
     assert row.split()[0] == f"{module}:Backend"
     assert "…" not in head + row
     counts = dict(zip(head.split()[3:], row.split()[3:], strict=True))
