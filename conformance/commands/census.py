@@ -81,7 +81,7 @@ def census(
     from conformance.studies.census.census_results import TABLE_COLUMNS, TEXT_COLUMN_COUNT, collect_cells, table_row
 
     reports = ReportFiles.of(results=results, html=html, markdown=markdown)
-    reports.check(*([resume] if resume else []))
+    reports.check()
     team = create_workers(workers, dask, print_notice)
     job = _job(backend, operator, type, timeout, is_sampled=sample, no_isolation=no_isolation)
     with ExitStack() as stack:

@@ -13,6 +13,7 @@ import json
 import math
 import re
 import shlex
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import wraps
@@ -23,7 +24,13 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from conformance.base.errors import ConformanceError, UsageError
-from conformance.base.files.atomic_write import has_generators, is_standard_output, write_text_atomically
+from conformance.base.files.atomic_write import (
+    check_distinct_targets,
+    check_target_is_no_input,
+    has_generators,
+    is_standard_output,
+    write_text_atomically,
+)
 from conformance.base.processes.start import available_processors
 from conformance.base.serialization.decoding import read_own_toml
 from conformance.base.serialization.printable_text import escape_unprintable, print_line
@@ -229,12 +236,16 @@ def add_options(command: Callable[..., None]) -> Callable[..., None]:
     options that select cases; `command` receives a `Selection`. `outputs` is replaced by one option per report format;
     `command` receives a `ReportFiles`. If `command` has no parameter `verbose`, the verb gets the option `--verbose`,
     which adds the error code to error messages.
+
+    The verb first checks that its outputs are different files and replace none of its inputs.
     """
     groups = {"settings": list(RUN_OPTIONS), "selection": ["keyword", *SELECTION_OPTIONS.values()]}
     own = inspect.signature(command).parameters
+    entries: dict[str, OptionEntry] = {}
 
     @wraps(command)
     def verb(**given: Any) -> None:
+        _check_files(entries, given)
         values = {group: {name: given.pop(name) for name in groups[group]} for group in groups.keys() & own.keys()}
         if "settings" in own:
             from conformance.run.corpus_run.settings import settings_from_options
@@ -254,6 +265,7 @@ def add_options(command: Callable[..., None]) -> Callable[..., None]:
     parameters: list[inspect.Parameter] = []
 
     def add(name: str, entry: OptionEntry, type: Any, default: object) -> None:
+        entries[name] = entry
         annotation = Annotated[type, declare_option(name, entry)]
         kind = inspect.Parameter.KEYWORD_ONLY
         parameters.append(inspect.Parameter(name, kind, default=default, annotation=annotation))
@@ -273,6 +285,37 @@ def add_options(command: Callable[..., None]) -> Callable[..., None]:
     vars(verb)["__signature__"] = inspect.Signature(parameters)
     verb.__annotations__ = {}  # typer would evaluate those of `command`
     return verb
+
+
+def _check_files(entries: Mapping[str, OptionEntry], given: Mapping[str, Any]) -> None:
+    """Check that the outputs of a verb are different files, and that no output replaces an input.
+
+    Raises:
+        UsageError: two of the files are the same.
+    """
+    targets = {name: Path(given[name]) for name, entry in entries.items() if entry.is_output and given[name]}
+    check_distinct_targets(list(targets.values()))
+    for name, entry in entries.items():
+        for path in _input_paths(entry, given[name]) if targets and not entry.is_output else []:
+            for output, target in targets.items():
+                if output != entry.continued_by:
+                    check_target_is_no_input(target, path)
+
+
+def _input_paths(entry: OptionEntry, value: object) -> list[Path]:
+    """Return the paths in the value of an option, also those of a command that starts a harness."""
+    if isinstance(value, list):
+        return [path for each in value for path in _input_paths(entry, each)]
+    if isinstance(value, Path):
+        return [value]
+    if not isinstance(value, str):
+        return []
+    from conformance.subjects.calling.subject_names import EXEC_PREFIX
+
+    if value.startswith(EXEC_PREFIX):
+        with suppress(ValueError):  # another check finds a quotation mark without its end
+            return [Path(word) for word in shlex.split(value.removeprefix(EXEC_PREFIX))]
+    return [Path(value)] if "FILE" in entry.metavar else []
 
 
 def _run_type(name: str) -> tuple[Any, object]:

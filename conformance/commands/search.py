@@ -13,7 +13,6 @@ import typer
 
 from conformance.base.errors import ConformanceError, ExitStatus, JobError, UsageError
 from conformance.base.files.atomic_write import (
-    check_distinct_targets,
     check_results_target,
     check_target,
     supervised_temp_dir,
@@ -79,10 +78,9 @@ def search(
     _check_output(output, is_resumed=resume is not None and resume.exists())
     if results is not None:
         check_results_target(results)
-    outputs.check(*[results] if results else ())
+    outputs.check()
     if coverage is not None:
         check_target(coverage)
-    check_distinct_targets([target for target in (*outputs.paths.values(), results, coverage, resume) if target])
     deadline = float("inf") if examples else time.time() + (seconds or default_of("search", "seconds"))
     job = SearchJob(
         tuple(subjects),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import subprocess
 import sysconfig
 from pathlib import Path
@@ -13,6 +14,8 @@ import pytest
 from refusals import assert_bad_input, assert_usage_error
 
 from conformance import __version__
+from conformance.base.serialization.decoding import read_own_toml
+from conformance.run.corpus_run.run_options import RUN_OPTIONS, option_entries
 from conformance.run.results.results_file import read_results
 
 RIGHT, WRONG = "fake_subject:always_right", "fake_subject:always_wrong"
@@ -194,3 +197,58 @@ class TestProcess:
         )
         ended = process("python", "-u", "-c", program)
         assert (ended.status, ended.out, ended.err) == (130, "[]\n", "")
+
+
+class TestOutputs:
+    @pytest.mark.parametrize(
+        "words",
+        [
+            "report in --json in",
+            "report other in --junit link",
+            "report other --evidence new --requirements in --html in",
+            "diff other in --markdown in",
+            "merge other in --output in",
+            "expand in --output hard",
+            "hazards in --json ./in",
+            "hazards other --inputs folder --json folder",
+            "audit in -b x --html in",
+            "audit other --outputs in --junit in",
+            "audit other --inputs folder -b x --save-inputs folder",
+            "blame in -b x --json in",
+            "blame other -b x --resume in --html in",
+            "run -b x --expect in --results in",
+            "run -b x --baseline in --html in",
+            "run -b x --profile in --badge in",
+            "run -b x --resume in --json in",
+            "run -b exec:in --json in",
+            "update-expectations in --expect in",
+        ],
+    )
+    def test_output_that_is_an_input_is_refused(self, command, here, words):
+        (here / "in").write_text("content")
+        (here / "link").symlink_to("in")
+        (here / "hard").hardlink_to("in")
+        (here / "folder").mkdir()
+        assert_bad_input(command(*words.split()), "usage.target-is-input")
+        assert (here / "in").read_text() == "content"
+        assert sorted(path.name for path in here.iterdir()) == ["folder", "hard", "in", "link"]
+
+    def test_results_that_a_run_continues_are_no_input(self, command, here):
+        (here / "in").write_text("content")
+        assert command("run", "-b", "x", "--resume", "in", "--results", "in").code == "results.malformed"
+        assert command("blame", "x", "-b", "x", "--resume", "in", "--json", "in").code == "usage.subject-count"
+
+    def test_every_option_that_names_what_is_written_is_an_output(self):
+        tables = {"": RUN_OPTIONS}
+        for verb, table in read_own_toml("conformance.commands", "options.toml").items():
+            tables[verb] = option_entries(table)
+        written = {
+            (verb, name)
+            for verb, table in tables.items()
+            for name, entry in table.items()
+            if re.match("(Write|Save|Folder to write|Folder of the corpus; by|Expectations file to)", entry.help)
+            and any(word in entry.metavar for word in ("FILE", "DIR", "FOLDER", "PAGE"))
+        }
+        assert written - {("generate", "model")} == {
+            (verb, name) for verb, table in tables.items() for name, entry in table.items() if entry.is_output
+        }

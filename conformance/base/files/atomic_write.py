@@ -343,6 +343,24 @@ def check_distinct_targets(targets: list[Path]) -> None:
         known[real] = target
 
 
+def check_target_is_no_input(target: Path, path: Path) -> None:
+    """Check that an output of a command does not replace one of its inputs, which may be a file or a folder.
+
+    Raises:
+        UsageError: both are the same file.
+    """
+    if is_standard_output(target):
+        return
+    try:
+        read = os.fstat(0) if path == STANDARD_INPUT else path.stat()
+        written = target.stat()
+    except OSError:
+        return  # one of them does not exist, or another check finds the error
+    is_replaced = stat.S_ISREG(written.st_mode) or stat.S_ISDIR(written.st_mode)
+    if is_replaced and os.path.samestat(read, written):
+        raise UsageError("target-is-input", target=target, path=path)
+
+
 def write_text_atomically(target: Path, text: str) -> None:
     """Write a text atomically, see `write_chunks_atomically`."""
     write_chunks_atomically(target, [text.encode()])

@@ -34,6 +34,8 @@ class OptionEntry:
         completion: function of `commands.completion` that returns possible values; empty if there is none.
         show_default: whether `--help` shows the default value.
         needs_checkout: whether the option works only in a checkout. An installation does not offer it.
+        is_output: whether the value is a file or folder that the command writes.
+        continued_by: name of the option whose output may replace the input of this option.
     """
 
     help: str
@@ -50,6 +52,8 @@ class OptionEntry:
     completion: str = ""
     show_default: bool = True
     needs_checkout: bool = False
+    is_output: bool = False
+    continued_by: str = ""
 
 
 _TYPES = {each.__name__: each for each in (str, Path, int, float, bool)}
