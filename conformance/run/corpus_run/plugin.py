@@ -19,7 +19,6 @@ from conformance.base.errors import ConformanceError, CorpusError, StorageError
 from conformance.base.serialization.decoding import JsonReader, encode_json
 from conformance.base.serialization.printable_text import escape_line, escape_unprintable, one_line
 from conformance.base.verdicts import Verdict
-from conformance.run.corpus_run.corpus_job import Executor, RunJob, divide_into_chunks, subject_infos
 from conformance.run.corpus_run.run_session import (
     ITEM_PREFIX,
     RunSession,
@@ -27,7 +26,7 @@ from conformance.run.corpus_run.run_session import (
     read_last_failed,
     update_last_failed,
 )
-from conformance.run.corpus_run.runner import judge_corpus
+from conformance.run.corpus_run.runner import Executor, RunJob, divide_into_chunks, judge_corpus, subject_infos
 from conformance.run.corpus_run.settings import settings_from_options
 from conformance.run.expectations.criterion import MissingCause
 from conformance.run.results.records import Judged

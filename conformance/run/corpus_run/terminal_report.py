@@ -40,10 +40,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from conformance.run.corpus_run.corpus_job import Chunk
     from conformance.run.corpus_run.recorder import JudgedResults
     from conformance.run.corpus_run.run_session import RunSession
-    from conformance.run.corpus_run.runner import Outcome, WorkerExecution
+    from conformance.run.corpus_run.runner import Chunk, Outcome, WorkerExecution
     from conformance.run.results.failure_groups import FailureGroup
     from conformance.run.results.records import Judged
 

@@ -23,9 +23,9 @@ from conformance.base.jobs.dask import DaskWorkers
 from conformance.base.jobs.job import ChunkResult, result_decoder, run_job
 from conformance.base.serialization.decoding import MalformedError, encode_json
 from conformance.base.verdicts import Verdict
-from conformance.run.corpus_run.corpus_job import CaseResults, Chunk, RunJob
 from conformance.run.corpus_run.environment_versions import run_environment
 from conformance.run.corpus_run.resume import partial_path
+from conformance.run.corpus_run.runner import CaseResults, Chunk, RunJob
 from conformance.run.corpus_run.settings import Settings
 from conformance.run.results.records import Judged
 from conformance.run.results.results_file import encode_record, read_results

@@ -230,7 +230,7 @@ class TestResume:
         def interrupt(*_):
             raise KeyboardInterrupt
 
-        monkeypatch.setattr("conformance.run.corpus_run.corpus_job.Executor.run", interrupt)
+        monkeypatch.setattr("conformance.run.corpus_run.runner.Executor.run", interrupt)
         assert run("-b", RIGHT, "--results", "out.jsonl", isolate=True).status == 130
         assert not list(here.iterdir())
 
