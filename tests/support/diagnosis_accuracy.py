@@ -11,7 +11,7 @@ import numpy as np
 
 from conformance.base.verdicts import Verdict
 from conformance.corpus.cases.case_loading import CaseInMemory, LoadedCase, read_case_json
-from conformance.exact.reference.graph import Graph
+from conformance.exact.reference.graph import Graph, PreparedReferenceGraph
 from conformance.exact.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 from conformance.run.diagnosis.collected_results import CollectedResult
 from conformance.run.diagnosis.diagnosis_run import CaseTopics, Diagnosis, diagnose
@@ -26,7 +26,6 @@ from conformance.run.diagnosis.recorded_outputs import (
 )
 from conformance.run.mutants import FAMILIES, KernelPatch, MutantBackend, catalogue, op_types
 from conformance.run.mutants.mutant import _patched_evaluation, compose
-from conformance.subjects.adapters.reference import PreparedReferenceGraph
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from onnx.backend.base import BackendRep
 
 from conformance.base.verdicts import Unsupported
 from conformance.exact.models.graphs import (
@@ -119,6 +120,17 @@ class Graph:
             return [values[name] for name in self.outputs]
         except KeyError as error:
             raise Unsupported(f"no node computes the value {error}") from error
+
+
+class PreparedReferenceGraph(BackendRep):
+    """A graph with ONNX's interface of a prepared model: it computes with NumPy in the types of the tensors."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+
+    def run(self, inputs: Sequence[Array], **_: Any) -> tuple[Array, ...]:
+        """Run the graph on inputs in its order, and return the outputs."""
+        return tuple(value.elements for value in self._graph.run(inputs, NumberSystem()))
 
 
 def _to_value(given: Any, system: NumberSystem) -> Value:

@@ -24,7 +24,7 @@ from onnx import helper
 from conformance.base.verdicts import Level
 from conformance.exact.models.arrays import Array
 from conformance.exact.models.graphs import MAIN_DOMAINS, all_nodes, copy_of
-from conformance.exact.reference.graph import Graph
+from conformance.exact.reference.graph import Graph, PreparedReferenceGraph
 from conformance.exact.reference.nodes import Evaluation, Node
 from conformance.exact.reference.numbers.number_system import NumberSystem, OptimizerFormula, Value
 from conformance.exact.reference.operators.training_optimizers import (
@@ -34,7 +34,6 @@ from conformance.exact.reference.operators.training_optimizers import (
 )
 from conformance.run.mutants import arithmetic
 from conformance.run.mutants.arithmetic import Rounding
-from conformance.subjects.adapters.reference import PreparedReferenceGraph
 
 if TYPE_CHECKING:
     from types import ModuleType

@@ -4,30 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from onnx.backend.base import Backend, BackendRep
+from onnx.backend.base import Backend
 
 from conformance import __version__
-from conformance.exact.reference.graph import Graph
+from conformance.exact.reference.graph import Graph, PreparedReferenceGraph
 from conformance.exact.reference.node_validity import check_model
-from conformance.exact.reference.numbers.number_system import NumberSystem
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import onnx
-
-    from conformance.exact.models.arrays import Array
-
-
-class PreparedReferenceGraph(BackendRep):
-    """A graph that is ready to run."""
-
-    def __init__(self, graph: Graph) -> None:
-        self._graph = graph
-
-    def run(self, inputs: Sequence[Array], **_: Any) -> tuple[Array, ...]:
-        """Run the graph on inputs in its order, and return the outputs."""
-        return tuple(value.elements for value in self._graph.run(inputs, NumberSystem()))
 
 
 class ReferenceBackend(Backend):
