@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from conformance.own.graphs.reading import LoadedModel
     from conformance.own.graphs.recorded_outputs import DeviceRun
     from conformance.run.expectations.expectations_file import Expectations
-    from conformance.subjects.calling.subject_loading import Subject
+    from conformance.subjects.calling.subject_names import Subject
 
 
 @add_options

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from conformance.corpus.cases.corpus import Corpus, CorpusCase
     from conformance.exact.models.summaries import TensorPreview
     from conformance.run.results.results_file import Results
-    from conformance.subjects.calling.subject_loading import Subject
+    from conformance.subjects.calling.subject_names import Subject
 
 
 @add_options

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from conformance.exact.models.arrays import Array
     from conformance.own.graphs.model_inputs import InputSet
-    from conformance.subjects.calling.subject_loading import Subject
+    from conformance.subjects.calling.subject_names import Subject
 
 NO_HAZARD = "no hazard"
 """Class of a changed index that no hazard explains."""

@@ -23,8 +23,7 @@ from conformance.run.judging.execute import judge_case
 from conformance.run.judging.judging_options import ExecutionOptions
 from conformance.run.results.records import HistoryRecord
 from conformance.studies.history.store import HistoryStore, StoredRelease
-from conformance.subjects.calling.subject_loading import Subject
-from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
+from conformance.subjects.calling.subject_names import Subject, SubjectKind, SubjectName
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

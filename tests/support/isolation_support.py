@@ -16,7 +16,7 @@ from conformance.subjects.isolation.start_subjects import StartingSubjects
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from conformance.subjects.calling.subject_loading import Subject
+    from conformance.subjects.calling.subject_names import Subject
 
 SUPPORT = Path(__file__).parent
 LONGEST_WAIT = 300.0

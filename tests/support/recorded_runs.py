@@ -12,7 +12,7 @@ from conformance.run.expectations.expectations_file import Expectation, Expectat
 from conformance.run.expectations.rules import CriterionSettings
 from conformance.run.judging.execute import judge_case
 from conformance.run.results.records import Judged
-from conformance.subjects.calling.subject_loading import Subject
+from conformance.subjects.calling.subject_names import Subject
 
 EXPECTED = Expectations("acme", (Expectation((ADAM,), Verdict.FAIL, "known <script>", "acme.toml, entry 1"),))
 

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from conformance.own.audit.confirmation import ConfirmedNode
     from conformance.own.graphs.model_inputs import InputSet
     from conformance.own.graphs.recorded_outputs import DeviceRun
-    from conformance.subjects.calling.subject_loading import Subject
+    from conformance.subjects.calling.subject_names import Subject
 
 
 MAX_CASES = 100

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from conformance.exact.models.arrays import Array
     from conformance.own.graphs.intermediate_values import RecordedValues
-    from conformance.subjects.calling.subject_loading import Subject
+    from conformance.subjects.calling.subject_names import Subject
 
 APART = "its operands and its result cannot be exposed in one run without a change of the model's outputs"
 """Reason for not judging a node that seems wrong on values of several runs."""

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from conformance.exact.declarations.declaration_tables import Rule
     from conformance.exact.models.arrays import Array
     from conformance.own.graphs.intermediate_values import RecordedValues
-    from conformance.subjects.calling.subject_loading import Subject
+    from conformance.subjects.calling.subject_names import Subject
 
 PROBED_ELEMENTS = 64
 MAX_REPETITIONS = 8

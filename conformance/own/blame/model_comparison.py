@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from conformance.exact.models.arrays import Array
     from conformance.own.blame.given_rewrite import GivenRewrite
     from conformance.own.graphs.fed_model import FedModel
-    from conformance.subjects.calling.subject_loading import Subject
-    from conformance.subjects.calling.subject_names import SubjectName
+    from conformance.subjects.calling.subject_names import Subject, SubjectName
     from conformance.subjects.isolation.protocol import Limits
 
 

@@ -28,7 +28,7 @@ from conformance.subjects.calling.subject_names import EXEC_PREFIX, SubjectKind,
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from conformance.subjects.calling.subject_loading import Subject
+    from conformance.subjects.calling.subject_names import Subject
 
 
 _VERSION_TIMEOUT = 10.0

@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from conformance.run.results.failure_groups import FailureGroup
     from conformance.run.results.outcome_counts import NodeShare
     from conformance.run.results.records import CaseRecord, DiagnosisRecord
-    from conformance.subjects.calling.subject_loading import Subject
+    from conformance.subjects.calling.subject_names import Subject
 
 
 MAX_ARCHIVE_BYTES = 64 * 1024

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from conformance.run.results.failure_groups import FailureGroup
     from conformance.run.results.outcome_counts import NodeShare
     from conformance.run.results.records import Footer, Header, RecordedOutputs
-    from conformance.subjects.calling.subject_loading import Subject
+    from conformance.subjects.calling.subject_names import Subject
     from conformance.subjects.isolation.protocol import SubjectInfo
 
 DASK_CHUNK_WORKERS = 16

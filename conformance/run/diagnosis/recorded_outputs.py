@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from conformance.corpus.cases.case_loading import CaseInMemory, DataSet, ExpectedTensor
     from conformance.corpus.cases.corpus import Corpus, CorpusCase
-    from conformance.subjects.calling.subject_loading import Subject
+    from conformance.subjects.calling.subject_names import Subject
 
 
 Output: TypeAlias = "tuple[int, int]"

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from conformance.corpus.profiles import RequirementProfile
     from conformance.run.judging.optimizer_run import OptimizerTask
     from conformance.run.results.records import RecordedOutputs
-    from conformance.subjects.calling.subject_loading import Subject
+    from conformance.subjects.calling.subject_names import Subject
 
 
 def judge_case(

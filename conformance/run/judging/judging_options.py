@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from conformance.corpus.profiles import RequirementProfile
     from conformance.run.judging.accuracy import AccuracyCounter
     from conformance.run.results.records import RecordedOutputs
-    from conformance.subjects.calling.subject_loading import Subject
+    from conformance.subjects.calling.subject_names import Subject
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from conformance.base.verdicts import OptimizerRunName, Phase
     from conformance.corpus.cases.case_loading import LoadedCase
     from conformance.run.results.records import HazardChange, ReturnedValues
-    from conformance.subjects.calling.subject_loading import Subject
+    from conformance.subjects.calling.subject_names import Subject
 
 
 def judge_optimizer(

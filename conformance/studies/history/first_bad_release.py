@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from conformance.corpus.cases.corpus import CorpusCase
     from conformance.own.blame.blame_session import Request
     from conformance.run.results.records import Judged, Result
-    from conformance.subjects.calling.subject_loading import Subject
+    from conformance.subjects.calling.subject_names import Subject
 
 MAX_SAMPLES = 16
 """Largest number of releases that are tested between ends with equal answers."""

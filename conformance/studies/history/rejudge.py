@@ -18,8 +18,7 @@ from conformance.run.judging.returned import ReplayedBackend, UnusableValues, re
 from conformance.run.results.records import EQUAL, effective_level
 from conformance.studies.history.index import results_of
 from conformance.studies.history.store import case_hashes
-from conformance.subjects.calling.subject_loading import Subject
-from conformance.subjects.calling.subject_names import SubjectKind
+from conformance.subjects.calling.subject_names import Subject, SubjectKind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

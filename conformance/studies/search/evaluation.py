@@ -29,8 +29,7 @@ from conformance.run.results.violations import ViolationKind, normalize_message
 from conformance.studies.search.drawn_example import AnyExample, DrawnExample
 from conformance.studies.search.example import DEFAULT_OPSET
 from conformance.studies.search.search_cases import NoExpectedOutputsError, build_native_case, build_oracle_case
-from conformance.subjects.calling.subject_loading import Subject
-from conformance.subjects.calling.subject_names import SubjectKind
+from conformance.subjects.calling.subject_names import Subject, SubjectKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from conformance.base.verdicts import Level
     from conformance.studies.search.program_example import SampledExample
-    from conformance.subjects.calling.subject_loading import Subject
+    from conformance.subjects.calling.subject_names import Subject
 
 
 FRESH_EXAMPLES = 12

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from conformance.base.jobs.job import ChunkResult
-    from conformance.subjects.calling.subject_loading import Subject
+    from conformance.subjects.calling.subject_names import Subject
 
 
 OPERATORS = ("Adam", "Momentum", "Adagrad", "ArgMax")

@@ -13,10 +13,9 @@ An adapter can have two further class methods:
 from __future__ import annotations
 
 import platform
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from conformance.base.errors import SubjectError, UnknownName, UsageError
 from conformance.exact.models.input_files import GraphInputs
@@ -29,7 +28,7 @@ from conformance.subjects.calling.harness import (
     run_prepared,
 )
 from conformance.subjects.calling.request import hint_for_refusal, in_process_request, suite_code
-from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
+from conformance.subjects.calling.subject_names import Subject, SubjectKind, SubjectName
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,44 +36,6 @@ if TYPE_CHECKING:
     import onnx
 
     from conformance.exact.models.arrays import Value
-
-
-@dataclass(frozen=True)
-class Subject:
-    """A backend or a graph optimizer under test.
-
-    Attributes:
-        id: the text that names it on the command line.
-        version: its own version, or the version of its package.
-        target: an object with `prepare` for a backend, a function from model to model for a graph optimizer.
-        kind: backend or graph optimizer.
-        passes: passes that a graph optimizer implements.
-        language: language of its harness.
-        provider: execution provider or device on which a backend must run every node; None for no requirement.
-        python: version of the Python that runs it; empty for a harness in another language.
-        packages: packages that it can use, as `name==version`.
-    """
-
-    id: str
-    version: str
-    target: Any
-    kind: SubjectKind = SubjectKind.BACKEND
-    passes: tuple[str, ...] = ()
-    language: str = "Python"
-    provider: str | None = None
-    python: str = ""
-    packages: tuple[str, ...] = ()
-
-    @property
-    def placement(self) -> Literal["reported", "not reported"] | None:
-        """Whether a backend reports which provider or device ran each node: `reported` or `not reported`.
-
-        It is None if the user did not request a provider or device.
-        """
-        options = SubjectName.parse(self.id, self.kind).options
-        if self.provider is not None or options.get("fallback") == "allow":
-            return "reported"
-        return "not reported" if "provider" in options or options.get("device", "CPU") != "CPU" else None
 
 
 def load_subject(named: SubjectName, implements: tuple[str, ...] = (), directory: Path | None = None) -> Subject:

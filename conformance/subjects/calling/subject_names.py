@@ -1,4 +1,4 @@
-"""Names of subjects on a command line or in an expectations file: `NAME@RELEASE[option=value,…]`."""
+"""Subjects, and their names on a command line or in an expectations file: `NAME@RELEASE[option=value,…]`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
 from conformance.base.errors import UnknownName, UsageError
 from conformance.base.plugins import registered_entry_points
@@ -155,3 +155,41 @@ class SubjectName:
 def format_subject(name: str, release: str = "", options: str = "") -> str:
     """Return the name of a subject with a release and options, as on a command line."""
     return name + (f"@{release}" if release else "") + (f"[{options}]" if options else "")
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A backend or a graph optimizer under test.
+
+    Attributes:
+        id: the text that names it on the command line.
+        version: its own version, or the version of its package.
+        target: an object with `prepare` for a backend, a function from model to model for a graph optimizer.
+        kind: backend or graph optimizer.
+        passes: passes that a graph optimizer implements.
+        language: language of its harness.
+        provider: execution provider or device on which a backend must run every node; None for no requirement.
+        python: version of the Python that runs it; empty for a harness in another language.
+        packages: packages that it can use, as `name==version`.
+    """
+
+    id: str
+    version: str
+    target: Any
+    kind: SubjectKind = SubjectKind.BACKEND
+    passes: tuple[str, ...] = ()
+    language: str = "Python"
+    provider: str | None = None
+    python: str = ""
+    packages: tuple[str, ...] = ()
+
+    @property
+    def placement(self) -> Literal["reported", "not reported"] | None:
+        """Whether a backend reports which provider or device ran each node: `reported` or `not reported`.
+
+        It is None if the user did not request a provider or device.
+        """
+        options = SubjectName.parse(self.id, self.kind).options
+        if self.provider is not None or options.get("fallback") == "allow":
+            return "reported"
+        return "not reported" if "provider" in options or options.get("device", "CPU") != "CPU" else None

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from threading import Thread
 from typing import TYPE_CHECKING
 
-from conformance.subjects.calling.subject_names import SubjectKind
+from conformance.subjects.calling.subject_names import Subject, SubjectKind
 from conformance.subjects.environments.registry import find_interpreter
 from conformance.subjects.isolation.child_process import SubjectClient
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from conformance.subjects.calling.subject_loading import Subject
     from conformance.subjects.calling.subject_names import SubjectName
     from conformance.subjects.isolation.protocol import Limits, SubjectInfo
 
@@ -99,7 +98,6 @@ class StartingSubjects:
             thread.join()
 
     def _subject(self, named: SubjectName) -> Subject:
-        from conformance.subjects.calling.subject_loading import Subject, load_subject
         from conformance.subjects.isolation.proxies import (  # late: subjects start before the import
             BackendProxy,
             OptimizerProxy,
@@ -107,6 +105,8 @@ class StartingSubjects:
 
         client = self._clients.get(named)
         if client is None:
+            from conformance.subjects.calling.subject_loading import load_subject
+
             return load_subject(named, self._implements)
         info = client.info()
         passes: tuple[str, ...] = ()

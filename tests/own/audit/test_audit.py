@@ -28,8 +28,7 @@ from conformance.own.audit.judgement import NodeVerdict
 from conformance.own.graphs.model_inputs import InputSet, make_inputs, parse_shapes, read_inputs, save_inputs_to
 from conformance.own.graphs.reading import LoadedModel
 from conformance.run.judging.backend import judge_backend
-from conformance.subjects.calling.subject_loading import Subject
-from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
+from conformance.subjects.calling.subject_names import Subject, SubjectKind, SubjectName
 from conformance.subjects.isolation.protocol import Limits, NotStarted
 from conformance.subjects.isolation.start_subjects import StartingSubjects
 

@@ -27,7 +27,7 @@ from conformance.own.audit.audit_session import AuditOptions, audit_subject
 from conformance.own.audit.judgement import JudgedNode, NodeVerdict
 from conformance.own.graphs.model_inputs import InputSet
 from conformance.own.graphs.reading import LoadedModel
-from conformance.subjects.calling.subject_loading import Subject
+from conformance.subjects.calling.subject_names import Subject
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

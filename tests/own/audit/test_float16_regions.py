@@ -15,8 +15,7 @@ from conformance.own.audit.audit_session import SubjectAudit, audit_subject
 from conformance.own.audit.judgement import NodeVerdict
 from conformance.own.graphs.model_inputs import InputSet
 from conformance.own.graphs.reading import LoadedModel
-from conformance.subjects.calling.subject_loading import Subject
-from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
+from conformance.subjects.calling.subject_names import Subject, SubjectKind, SubjectName
 from conformance.subjects.isolation.protocol import Limits
 from conformance.subjects.isolation.start_subjects import started_subjects
 

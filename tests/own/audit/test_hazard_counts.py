@@ -14,7 +14,7 @@ from refusals import assert_raises
 
 from conformance.own.graphs.model_inputs import InputSet, choose_inputs
 from conformance.own.hazard_counts import NO_HAZARD, NO_OPERAND, HazardCounts, count_hazards, text_lines
-from conformance.subjects.calling.subject_loading import Subject
+from conformance.subjects.calling.subject_names import Subject
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

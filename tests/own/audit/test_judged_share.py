@@ -19,7 +19,7 @@ from conformance.own.audit.judgement import NodeVerdict
 from conformance.own.graphs.arithmetic import operation_count
 from conformance.own.graphs.model_inputs import InputSet
 from conformance.own.graphs.reading import LoadedModel
-from conformance.subjects.calling.subject_loading import Subject
+from conformance.subjects.calling.subject_names import Subject
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -17,7 +17,7 @@ from conformance.own.audit.audit_session import AuditOptions, SubjectAudit, audi
 from conformance.own.audit.judgement import NodeVerdict
 from conformance.own.graphs.model_inputs import make_inputs, parse_shapes
 from conformance.own.graphs.reading import LoadedModel
-from conformance.subjects.calling.subject_loading import Subject
+from conformance.subjects.calling.subject_names import Subject
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -19,7 +19,7 @@ from conformance.own.audit.audit_report import text_lines
 from conformance.own.audit.audit_session import AuditOptions, SubjectAudit, audit_nodes_alone, audit_subject
 from conformance.own.graphs.model_inputs import InputSet
 from conformance.own.graphs.reading import LoadedModel
-from conformance.subjects.calling.subject_loading import Subject
+from conformance.subjects.calling.subject_names import Subject
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -20,8 +20,7 @@ from conformance.own.blame.verdict import BlameOutcome, judge
 from conformance.own.graphs.fed_model import FedModel
 from conformance.own.graphs.model_inputs import InputSet
 from conformance.own.graphs.reading import LoadedModel
-from conformance.subjects.calling.subject_loading import Subject
-from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
+from conformance.subjects.calling.subject_names import Subject, SubjectKind, SubjectName
 from conformance.subjects.isolation.protocol import Limits
 from conformance.subjects.isolation.start_subjects import started_subjects
 

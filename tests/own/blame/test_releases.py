@@ -36,8 +36,7 @@ from conformance.studies.history.first_bad_release import (
     report_lines,
     search_document,
 )
-from conformance.subjects.calling.subject_loading import Subject
-from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
+from conformance.subjects.calling.subject_names import Subject, SubjectKind, SubjectName
 
 ANSWERS = {"F": FaultPresence.HAS, ".": FaultPresence.LACKS, "?": FaultPresence.UNKNOWN}
 NAMED = SubjectName.parse("fake", SubjectKind.BACKEND)

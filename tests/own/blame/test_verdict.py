@@ -27,8 +27,7 @@ from conformance.own.blame.verdict import (
     output_share,
 )
 from conformance.own.graphs.fed_model import FedModel
-from conformance.subjects.calling.subject_loading import Subject
-from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
+from conformance.subjects.calling.subject_names import Subject, SubjectKind, SubjectName
 from conformance.subjects.isolation.protocol import Limits
 
 

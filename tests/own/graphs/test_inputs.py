@@ -22,7 +22,7 @@ from conformance.own.audit.audit_session import SubjectAudit, audit_subject
 from conformance.own.audit.judgement import NodeVerdict
 from conformance.own.graphs.model_inputs import InputSet, choose_inputs, choose_sizes, make_inputs, read_inputs
 from conformance.own.graphs.reading import LoadedModel
-from conformance.subjects.calling.subject_loading import Subject
+from conformance.subjects.calling.subject_names import Subject
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

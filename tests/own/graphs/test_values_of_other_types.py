@@ -23,8 +23,7 @@ from conformance.own.graphs.intermediate_values import are_identical
 from conformance.own.graphs.model_inputs import MAX_TEXTS, InputSet, make_inputs, read_inputs
 from conformance.own.graphs.reading import LoadedModel
 from conformance.subjects.calling.harness import value_message
-from conformance.subjects.calling.subject_loading import Subject
-from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
+from conformance.subjects.calling.subject_names import Subject, SubjectKind, SubjectName
 from conformance.subjects.isolation.protocol import Limits, placeholder_for_type
 from conformance.subjects.isolation.start_subjects import started_subjects
 

@@ -16,7 +16,7 @@ from conformance.run.diagnosis.diagnosis_run import diagnose_run
 from conformance.run.diagnosis.recorded_outputs import record_outputs
 from conformance.run.mutants import catalogue
 from conformance.run.results.records import Diagnosed
-from conformance.subjects.calling.subject_loading import Subject
+from conformance.subjects.calling.subject_names import Subject
 
 NOTHING = Diagnosed([], [])
 

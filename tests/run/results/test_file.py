@@ -22,7 +22,7 @@ from conformance.run.report.report_files import ReportFiles, write_reports
 from conformance.run.results import results_file as results
 from conformance.run.results.records import CorpusRecord, Expected
 from conformance.run.results.results_file import read_results, read_results_of_one_corpus
-from conformance.subjects.calling.subject_loading import Subject
+from conformance.subjects.calling.subject_names import Subject
 
 
 @pytest.fixture(scope="module")

@@ -24,8 +24,7 @@ from conformance.studies.search.program_example import PROGRAM_STAGES, ProgramEx
 from conformance.studies.search.search_cases import NoExpectedOutputsError, build_native_case
 from conformance.studies.search.shrinking import shrink
 from conformance.subjects.adapters.reference import ReferenceBackend
-from conformance.subjects.calling.subject_loading import Subject
-from conformance.subjects.calling.subject_names import SubjectKind
+from conformance.subjects.calling.subject_names import Subject, SubjectKind
 
 OPERATORS = (*TRAINING_OPTIMIZERS, "ArgMax", PASS_NAME)
 

@@ -29,7 +29,7 @@ from conformance.run.judging.optimizer import OptimizerTask, judge_rewrite
 from conformance.studies.census.query import NodeQuery, QueryClient
 from conformance.subjects.calling.harness import FAULT_CODE, Harness
 from conformance.subjects.calling.request import CaseEnded, call_subject
-from conformance.subjects.calling.subject_loading import Subject
+from conformance.subjects.calling.subject_names import Subject
 from conformance.subjects.isolation.child_process import STDERR_LIMIT_BYTES, SubjectClient
 from conformance.subjects.isolation.protocol import Limits, SubjectInfo, UnsupportedAnswer
 from conformance.subjects.isolation.proxies import BackendProxy, OptimizerProxy, PreparedProxy
