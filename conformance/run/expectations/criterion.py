@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from conformance.base.errors import nearest_name
 from conformance.base.verdicts import Level, Verdict
 from conformance.corpus.cases.case import CaseKind
-from conformance.run.expectations.support import ELEMENT_TYPES, SupportCounter, support_name
+from conformance.run.expectations.support import SupportCounter
 from conformance.run.results.failure_groups import location_file
 from conformance.run.results.missing_operators import named_operators
 from conformance.run.results.outcome_counts import is_known_failure
@@ -31,6 +31,20 @@ if TYPE_CHECKING:
     from conformance.run.expectations.expectations_file import Expectation, Expectations
     from conformance.run.expectations.rules import CriterionSettings
     from conformance.run.results.records import CaseRecord, Judged, Result, ResultRow
+
+
+ELEMENT_TYPES = frozenset(
+    (
+        "bfloat16",
+        "bool",
+        "double",
+        "float",
+        "float16",
+        "string",
+        *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),
+    )
+)
+"""Names of element types among the tags of cases."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +65,15 @@ class CaseFacts:
     rejection: bool = False
     support: str = ""
     tags: frozenset[str] = frozenset()
+
+
+def support_name(case: CaseRecord) -> str:
+    """Return the operator and element type of a case of a single operator or of the pass; empty for other cases."""
+    types = ELEMENT_TYPES.intersection(case.tags)
+    family = case.family
+    operators = {node.op_type for node in case.model.nodes}
+    is_of_one = case.kind == CaseKind.PASS or (case.kind == CaseKind.NODE and operators == {family})
+    return f"{family}[{min(types)}]" if is_of_one and len(types) == 1 and case.level != Level.SILENT else ""
 
 
 def case_facts(case: CaseRecord) -> CaseFacts:

@@ -27,6 +27,7 @@ from conformance.base.errors import ExpectationsError, UsageError
 from conformance.base.verdicts import Verdict
 from conformance.corpus.cases.case import CaseKind
 from conformance.run.expectations.conditions import ConditionContext
+from conformance.run.expectations.criterion import support_name
 from conformance.run.expectations.expectations_file import (
     VERDICT_KEYS,
     Expectation,
@@ -34,7 +35,7 @@ from conformance.run.expectations.expectations_file import (
     check_same_corpus,
     parse_expectations,
 )
-from conformance.run.expectations.support import SupportCounter, support_name
+from conformance.run.expectations.support import SupportCounter
 from conformance.run.mutants import mutants_by_id
 from conformance.run.results.failure_groups import CaseResult, FailureGrouper, cause_text
 from conformance.run.results.known_faults import known_faults_in

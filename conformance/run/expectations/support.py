@@ -14,26 +14,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from conformance.base.errors import ExpectationsError
-from conformance.base.verdicts import Level, Verdict
-from conformance.corpus.cases.case import CaseKind
+from conformance.base.verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-    from conformance.run.results.records import CaseRecord
-
-ELEMENT_TYPES = frozenset(
-    (
-        "bfloat16",
-        "bool",
-        "double",
-        "float",
-        "float16",
-        "string",
-        *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),
-    )
-)
-"""Names of element types among the tags of cases."""
 
 _ENTRY = re.compile(r"(?P<name>\w+\[\w+\])(?: in (?P<supported>\d{1,9}) of (?P<cases>\d{1,9}) cases)?")
 
@@ -60,15 +44,6 @@ class Support:
     def unsupported(self) -> int:
         """Number of cases that the subject does not support."""
         return self.cases - self.supported
-
-
-def support_name(case: CaseRecord) -> str:
-    """Return the operator and element type of a case of a single operator or of the pass; empty for other cases."""
-    types = ELEMENT_TYPES.intersection(case.tags)
-    family = case.family
-    operators = {node.op_type for node in case.model.nodes}
-    is_of_one = case.kind == CaseKind.PASS or (case.kind == CaseKind.NODE and operators == {family})
-    return f"{family}[{min(types)}]" if is_of_one and len(types) == 1 and case.level != Level.SILENT else ""
 
 
 def parse_supports(name: str, given: Any) -> tuple[Support, ...]:
