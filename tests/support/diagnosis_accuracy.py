@@ -15,10 +15,10 @@ from conformance.exact.reference.graph import Graph, PreparedReferenceGraph
 from conformance.exact.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 from conformance.run.diagnosis.collected_results import CollectedResult
 from conformance.run.diagnosis.diagnosis_run import CaseTopics, Diagnosis, diagnose
-from conformance.run.diagnosis.failure_evidence import can_compose
-from conformance.run.diagnosis.recorded_outputs import (
+from conformance.run.diagnosis.failure_evidence import (
     Observation,
     are_equivalent,
+    can_compose,
     evidence_family,
     is_failure,
     observation_to_record,

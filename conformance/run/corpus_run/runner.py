@@ -522,7 +522,7 @@ def execution_options(settings: Settings) -> ExecutionOptions:
 
 
 def _record_failure(subject: Subject, corpus: Corpus, entry: CorpusCase) -> RecordedOutputs | None:
-    from conformance.run.diagnosis.recorded_outputs import record_outputs
+    from conformance.run.diagnosis.failure_evidence import record_outputs
 
     return record_outputs(subject, corpus, entry)
 

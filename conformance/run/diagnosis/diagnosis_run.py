@@ -25,9 +25,8 @@ from conformance.run.diagnosis.explanations import (
     select_explanations,
     with_explanations_under_conditions,
 )
-from conformance.run.diagnosis.failure_evidence import Evidence
+from conformance.run.diagnosis.failure_evidence import Evidence, evidence_family, is_failure, observation_from_record
 from conformance.run.diagnosis.properties import CommonProperty, case_properties, common_properties, failure_mode
-from conformance.run.diagnosis.recorded_outputs import evidence_family, is_failure, observation_from_record
 from conformance.run.mutants import FAMILIES, family_mutants, model_family
 from conformance.run.results.records import (
     Diagnosed,
@@ -46,8 +45,7 @@ if TYPE_CHECKING:
     from conformance.corpus.cases.corpus import Corpus
     from conformance.run.diagnosis.collected_results import CollectedResult, ResultCollector
     from conformance.run.diagnosis.explanations import Explanation
-    from conformance.run.diagnosis.failure_evidence import MutantCombination
-    from conformance.run.diagnosis.recorded_outputs import Observation
+    from conformance.run.diagnosis.failure_evidence import MutantCombination, Observation
 
 
 @dataclass(frozen=True)

@@ -11,15 +11,18 @@ from dataclasses import dataclass, replace
 from itertools import combinations, islice, permutations
 from typing import TYPE_CHECKING, TypeAlias
 
-from conformance.run.diagnosis.failure_evidence import Evidence, FailureComparison, can_compose, shuffle_key
-from conformance.run.diagnosis.properties import separating_condition
-from conformance.run.diagnosis.recorded_outputs import (
+from conformance.run.diagnosis.failure_evidence import (
+    Evidence,
+    FailureComparison,
+    can_compose,
     differing_outputs,
     is_failure,
     observation_from_record,
     observe,
+    shuffle_key,
     wrong_outputs,
 )
+from conformance.run.diagnosis.properties import separating_condition
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

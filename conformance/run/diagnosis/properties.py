@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from conformance.corpus.cases.case_loading import CaseInMemory
     from conformance.exact.models.arrays import Array
     from conformance.run.diagnosis.collected_results import CollectedResult
-    from conformance.run.diagnosis.recorded_outputs import Observation
+    from conformance.run.diagnosis.failure_evidence import Observation
 
 
 def failure_mode(finding: CollectedResult, observation: Observation | None, case: CaseInMemory) -> str:

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from conformance.base.serialization.decoding import Count, StoredRecord
-from conformance.run.diagnosis.recorded_outputs import Observation, are_equivalent, is_failure, observe
+from conformance.run.diagnosis.failure_evidence import Observation, are_equivalent, is_failure, observe
 from conformance.run.mutants import Mutant, family_mutants, family_of_operators
 from conformance.studies.search.evaluation import EvaluatedExample
 from conformance.studies.search.search_cases import NoExpectedOutputsError

@@ -35,9 +35,8 @@ from conformance.run.diagnosis.explanations import (
     is_cause,
     select_explanations,
 )
-from conformance.run.diagnosis.failure_evidence import Evidence, FailureComparison
+from conformance.run.diagnosis.failure_evidence import Evidence, FailureComparison, Observation
 from conformance.run.diagnosis.properties import Properties
-from conformance.run.diagnosis.recorded_outputs import Observation
 from conformance.run.mutants import KernelPatch, MutantBackend, catalogue
 from conformance.run.mutants.mutant import compose
 

@@ -11,9 +11,9 @@ from onnx import helper
 from runs_in_memory import make_case, make_result, with_fields
 
 from conformance.corpus.cases.case_loading import load_case_in_memory
-from conformance.run.diagnosis import recorded_outputs
+from conformance.run.diagnosis import failure_evidence
+from conformance.run.diagnosis.failure_evidence import Observation, are_equivalent, is_failure, observe
 from conformance.run.diagnosis.properties import Properties, case_properties, common_properties, separating_condition
-from conformance.run.diagnosis.recorded_outputs import Observation, are_equivalent, is_failure, observe
 from conformance.run.diagnosis.reproduction.reproduction_folder import issue_text
 from conformance.run.mutants import MutantBackend
 from conformance.run.results.records import DiagnosisRecord
@@ -324,17 +324,17 @@ def _with_one_output(case, expected, bound):
 
 def test_observation_survives_recording(case, right):
     ended = Observation((*right.outputs, (None,)), ((), (1, 2)), "run: it broke")
-    again = recorded_outputs.observation_from_record(recorded_outputs.observation_to_record(ended))
+    again = failure_evidence.observation_from_record(failure_evidence.observation_to_record(ended))
     assert are_equivalent(
-        right, recorded_outputs.observation_from_record(recorded_outputs.observation_to_record(right)), case
+        right, failure_evidence.observation_from_record(failure_evidence.observation_to_record(right)), case
     )
     assert (again.changed_inputs, again.error, again.outputs[-1]) == (ended.changed_inputs, ended.error, (None,))
 
 
 def test_observation_too_large_is_not_recorded():
     assert (
-        recorded_outputs.observation_to_record(
-            Observation(((np.zeros(recorded_outputs.MAX_RECORDED_BYTES + 1, np.int8),),), ((),))
+        failure_evidence.observation_to_record(
+            Observation(((np.zeros(failure_evidence.MAX_RECORDED_BYTES + 1, np.int8),),), ((),))
         )
         is None
     )
@@ -346,6 +346,6 @@ def test_observation_without_all_data_sets_is_a_failure(case):
 
 @pytest.mark.parametrize("spoilt", [{"dtype": "nonsense"}, {"dtype": "string"}, {"data": "%"}, {"shape": [9, 9]}])
 def test_malformed_record_has_no_observation(right, spoilt):
-    record = recorded_outputs.observation_to_record(right)
+    record = failure_evidence.observation_to_record(right)
     record.outputs[0][0] = with_fields(record.outputs[0][0], **spoilt)
-    assert recorded_outputs.observation_from_record(record) is None
+    assert failure_evidence.observation_from_record(record) is None

@@ -13,7 +13,7 @@ from conformance.base.verdicts import Level
 from conformance.run.diagnosis import diagnosis_run
 from conformance.run.diagnosis.collected_results import ResultCollector
 from conformance.run.diagnosis.diagnosis_run import diagnose_run
-from conformance.run.diagnosis.recorded_outputs import record_outputs
+from conformance.run.diagnosis.failure_evidence import record_outputs
 from conformance.run.mutants import catalogue
 from conformance.run.results.records import Diagnosed
 from conformance.subjects.calling.subject_names import Subject

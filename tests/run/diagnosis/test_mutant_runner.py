@@ -8,10 +8,11 @@ import pytest
 
 from conformance.corpus.cases.case_loading import load_case_in_memory
 from conformance.run.diagnosis.explanations import is_cause
-from conformance.run.diagnosis.failure_evidence import MutantRunner, can_compose
-from conformance.run.diagnosis.recorded_outputs import (
+from conformance.run.diagnosis.failure_evidence import (
+    MutantRunner,
     Observation,
     are_equivalent,
+    can_compose,
     is_failure,
     observation_to_record,
     observe,

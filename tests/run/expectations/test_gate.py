@@ -16,8 +16,7 @@ from runs_in_memory import make_run, plain_result, with_fields
 from conformance.base.verdicts import Level, Verdict
 from conformance.corpus.cases.case_loading import load_case_in_memory, read_case_json
 from conformance.run.diagnosis.diagnosis_run import CaseTopics, diagnose
-from conformance.run.diagnosis.failure_evidence import can_compose
-from conformance.run.diagnosis.recorded_outputs import evidence_family
+from conformance.run.diagnosis.failure_evidence import can_compose, evidence_family
 from conformance.run.expectations.criterion import PassCriterion, case_facts
 from conformance.run.expectations.expectations_file import Expectations, parse_expectations, read_expectations
 from conformance.run.expectations.expectations_update import NewEntries, update_expectations

@@ -23,7 +23,7 @@ from conformance.base.verdicts import Verdict
 from conformance.corpus.cases.case_loading import load_case_in_memory
 from conformance.own.blame.model_comparison import Comparison
 from conformance.own.graphs.intermediate_values import run_each
-from conformance.run.diagnosis.recorded_outputs import observe
+from conformance.run.diagnosis.failure_evidence import observe
 from conformance.run.judging.backend import CompanionModel, judge_backend
 from conformance.run.judging.optimizer import OptimizerTask, judge_rewrite
 from conformance.studies.census.query import NodeQuery, QueryClient
@@ -268,7 +268,7 @@ PLACES = {
     "own/blame/model_comparison.py Comparison.rewrite": "rewrite",
     "own/graphs/intermediate_values.py run_each": "run",
     "own/kernel_referee.py _caller.call": "only the calls of the kernel are in the block, and `run` shows it for them",
-    "run/diagnosis/recorded_outputs.py observe": "observe",
+    "run/diagnosis/failure_evidence.py observe": "observe",
     "run/judging/backend.py CompanionModel.__init__": "companion",
     "run/judging/backend.py CompanionModel.run": "companion",
     "run/judging/backend.py _TimedModel._call": "judge",

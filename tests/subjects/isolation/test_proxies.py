@@ -21,7 +21,7 @@ from conformance.base.serialization.decoding import schema_violation
 from conformance.base.verdicts import Verdict
 from conformance.corpus.cases.case_loading import LoadedCase, load_case, load_case_in_memory
 from conformance.corpus.cases.corpus import open_corpus
-from conformance.run.diagnosis.recorded_outputs import observe
+from conformance.run.diagnosis.failure_evidence import observe
 from conformance.run.judging.backend import judge_backend
 from conformance.subjects.calling.subject_names import SubjectKind
 from conformance.subjects.isolation import protocol as errors
