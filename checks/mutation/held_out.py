@@ -4,7 +4,7 @@ The catalogue was written together with the corpus, so its mutation score is too
 the corpus have not seen give a fair score. Do not store such a file in the repository of the corpus.
 
 Each `[[mutant]]` is a wrong implementation of an operator, in the format of the catalogue's files. The module
-`conformance.run.mutants.mutant_tables` explains all keys. `operator` is required here, and `clause` is optional:
+`conformance.run.mutants` explains all keys. `operator` is required here, and `clause` is optional:
 
     [[mutant]]
     id = "adam.no_bias_correction"          # the operator's name and one of your own
@@ -38,9 +38,16 @@ from conformance.base.errors import ConformanceError
 from conformance.base.verdicts import Level
 from conformance.corpus.passes import eliminate_nop_monotone_argmax
 from conformance.exact.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
-from conformance.run.mutants import FAMILIES, FAMILY_OPERATORS, Mutant
+from conformance.run.mutants import (
+    FAMILIES,
+    FAMILY_OPERATORS,
+    Mutant,
+    MutantFile,
+    MutantTable,
+    mutants_of_table,
+    table_operators,
+)
 from conformance.run.mutants.mutant import replace_pseudocode
-from conformance.run.mutants.mutant_tables import MutantFile, MutantTable, mutants_of_table, table_operators
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

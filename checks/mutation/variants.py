@@ -12,9 +12,9 @@ import numpy as np
 from checks.mutation import arithmetic
 from conformance.exact.models.graphs import MAIN_DOMAINS
 from conformance.exact.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
+from conformance.run.mutants import pseudocode_edits
 from conformance.run.mutants.arithmetic import flushed
 from conformance.run.mutants.mutant import FormulaArithmetic, KernelPatch, MutantBackend
-from conformance.run.mutants.mutant_tables import pseudocode_edits
 from conformance.run.mutants.wrappers import change_each_input
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from checks.mutation.variants import VARIANTS
 from conformance.base.verdicts import Level
 from conformance.exact.reference.interpretations import interpreted_nodes
 from conformance.exact.reference.oracle import answers
+from conformance.run.mutants import pseudocode_edits
 from conformance.run.mutants.mutant import FormulaArithmetic, KernelPatch, MutantBackend
-from conformance.run.mutants.mutant_tables import pseudocode_edits
 
 # Double outputs of an optimizer have to match one interpretation of the page, even if they are within their bounds.
 

@@ -21,8 +21,8 @@ from conformance.exact.reference.tolerances import MUST_ACCURACY, WGSL
 from conformance.run.judging.accuracy import AccuracyCounter, accuracy_grades, strictest_attained_grade
 from conformance.run.judging.backend import judge_backend
 from conformance.run.judging.judging_options import ExecutionOptions
+from conformance.run.mutants import pseudocode_edits
 from conformance.run.mutants.mutant import FormulaArithmetic, KernelPatch, MutantBackend
-from conformance.run.mutants.mutant_tables import pseudocode_edits
 from conformance.run.results.violations import Violation, ViolationKind
 from conformance.subjects.calling.harness import MESSAGE_LIMIT
 

@@ -14,7 +14,18 @@ from checks.mutation.arithmetic import by_exponential, by_loop, by_squaring, fma
 from conformance.base.verdicts import Level
 from conformance.exact.clauses import clauses
 from conformance.exact.reference.operators.training_optimizers import TRAINING_OPTIMIZERS, adagrad, adam
-from conformance.run.mutants import FAMILIES, arithmetic, catalogue
+from conformance.run.mutants import (
+    FAMILIES,
+    FILES,
+    MutantFile,
+    arithmetic,
+    catalogue,
+    mutants_of_table,
+    named_function,
+    pseudocode_edits,
+    pseudocode_lines,
+    table_operators,
+)
 from conformance.run.mutants.mutant import (
     FormulaArithmetic,
     IncompatibleMutantsError,
@@ -22,15 +33,6 @@ from conformance.run.mutants.mutant import (
     compose,
     pseudocode,
     replace_pseudocode,
-)
-from conformance.run.mutants.mutant_tables import (
-    FILES,
-    MutantFile,
-    mutants_of_table,
-    named_function,
-    pseudocode_edits,
-    pseudocode_lines,
-    table_operators,
 )
 from conformance.run.mutants.optimizer_wrappers import group_operands, interleave
 
