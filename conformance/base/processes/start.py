@@ -96,14 +96,11 @@ def start_program(command: Sequence[str], **options: Any) -> subprocess.Popen[by
     )
 
 
-def start_in_session(
-    command: Sequence[str], stderr: Any, folder: str, variables: Mapping[str, str]
-) -> subprocess.Popen[bytes]:
-    """Start a program as the leader of a new session, with pipes for its input and output.
+def start_in_session(command: Sequence[str], folder: str, variables: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    """Start a program as the leader of a new session, with pipes for its input, output and standard error.
 
     Args:
         command: the program and its arguments.
-        stderr: the file for its standard error.
         folder: its working directory.
         variables: its environment.
 
@@ -114,7 +111,7 @@ def start_in_session(
         list(command),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        stderr=stderr,
+        stderr=subprocess.PIPE,
         cwd=folder,
         env=dict(variables),
         start_new_session=True,

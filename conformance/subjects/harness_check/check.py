@@ -20,6 +20,7 @@ from conformance.subjects.harness_check.harness_session import (
     RuleSkipped,
     RuleState,
     RuleViolation,
+    Violations,
     rules_of,
     shorten,
 )
@@ -98,10 +99,10 @@ def _check_irregular(key: str, what: str) -> Callable[[HarnessSession], None]:
     """Return a check that the session recorded nothing in one attribute of its `IrregularAnswers`."""
 
     def check(session: HarnessSession) -> None:
-        found = getattr(session.irregular, key)
-        if found:
-            count = f" ({len(found)} times in total)" if len(found) > 1 else ""
-            raise RuleViolation(f"{what}{count}: {found[0]}")
+        found: Violations = getattr(session.irregular, key)
+        if found.count:
+            count = f" ({found.count} times in total)" if found.count > 1 else ""
+            raise RuleViolation(f"{what}{count}: {found.first}")
 
     return check
 

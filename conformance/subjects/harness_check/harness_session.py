@@ -16,7 +16,6 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
-from pathlib import Path
 from subprocess import TimeoutExpired
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -28,7 +27,7 @@ from conformance.subjects.isolation.proxies import encode_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from subprocess import Popen  # noqa: TID251 - only its type
+    from pathlib import Path
 
     import onnx
 
@@ -122,12 +121,24 @@ class OutputEnded(Exception):
 
 
 STDERR_LIMIT_BYTES = 600
+_MAX_LINE_BYTES = 2**24
+"""Longest line of the output; a longer line is read in parts of this length, which are not answers."""
+
+_WAITING_LINES = 16
+"""Number of lines that are read before the session wants them; then the harness must wait."""
+
+_READ_BYTES = 2**16
+_READER_GRACE_SECONDS = 2.0
+"""Time for the end of the pipes after that of a harness: a process of another group may keep them open."""
+
 _ORPHAN_GRACE_SECONDS = 2.0
 """Time, after the exit of a harness, within which the processes that it started must end."""
 
 
 class HarnessProcess:
-    """A process of the harness, in the same environment as in a run; its standard error goes to a file.
+    """A process of the harness, in the same environment as in a run.
+
+    Threads read its output and its standard error, so that neither grows without limit.
 
     Args:
         argv: the command.
@@ -141,25 +152,24 @@ class HarnessProcess:
     def __init__(self, argv: Sequence[str], timeout: float, folder: Path) -> None:
         self._timeout = timeout
         self._scratch = ScratchFolders.create(folder)
-        self._stderr = Path(self._scratch.root, "stderr")
-        self._lines: queue.Queue[bytes | None] = queue.Queue()
+        self._stderr = b""
+        self._lines: queue.Queue[bytes | None] = queue.Queue(_WAITING_LINES)
         try:
-            self._process = self._start(argv)
+            self._process = start_in_session(argv, self._scratch.work, self._scratch.environment())
         except OSError:
             self._remove_scratch()
             raise
         self._threads: list[threading.Thread] = []
         self._start_thread(self._read)
+        self._stderr_reader = self._start_thread(self._read_stderr)
 
     def send(self, line: bytes) -> None:
         """Start to write a line without waiting for the harness: a faulty harness may never read a long line."""
         self._start_thread(self._write, line)
 
     def close_input(self) -> None:
-        """Close the input of the harness."""
-        assert self._process.stdin is not None
-        with suppress(OSError):
-            self._process.stdin.close()
+        """Start to close the input of the harness, without waiting for the harness to read it."""
+        self._start_thread(self._close)
 
     def read_line(self, deadline: float) -> bytes:
         """Return the next line of standard output.
@@ -171,8 +181,11 @@ class HarnessProcess:
             AnswerTimeout: no line came until the deadline.
             OutputEnded: no line will come.
         """
+        rest = deadline - time.monotonic()
+        if rest <= 0:
+            raise AnswerTimeout  # also if there are lines: a harness may write them without end
         try:
-            line = self._lines.get(timeout=max(0.0, deadline - time.monotonic()))
+            line = self._lines.get(timeout=rest)
         except queue.Empty:
             raise AnswerTimeout from None
         if line is None:
@@ -202,11 +215,9 @@ class HarnessProcess:
             how = f"it was killed by {signal.Signals(-status).name}"
         else:
             how = f"it exited with status {status}"
-        return how + (f"; standard error: {self.stderr_tail()}" if self.stderr_tail() else "")
-
-    def stderr_tail(self) -> str:
-        """Return the last part of the text that the harness wrote to standard error."""
-        return self._stderr.read_bytes()[-STDERR_LIMIT_BYTES:].decode(errors="replace").strip()
+        self._stderr_reader.join(0 if status is None else _READER_GRACE_SECONDS)
+        tail = self._stderr.decode(errors="replace").strip()
+        return how + (f"; standard error: {tail}" if tail else "")
 
     def has_orphans(self) -> bool:
         """Return whether processes started by the harness still run `_ORPHAN_GRACE_SECONDS` after its exit."""
@@ -219,17 +230,15 @@ class HarnessProcess:
         """Kill the process and all processes that it started, and close the pipes."""
         self._signal_group(signal.SIGKILL)
         self._process.wait()
-        for thread in self._threads:
-            thread.join()
-        for stream in (self._process.stdin, self._process.stdout):
+        deadline = time.monotonic() + _READER_GRACE_SECONDS
+        while (is_alive := any(thread.is_alive() for thread in self._threads)) and time.monotonic() < deadline:
+            with suppress(queue.Empty):
+                self._lines.get(timeout=0.01)  # the reader may wait until a line is taken
+        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
             with suppress(OSError):
-                assert stream is not None
-                stream.close()
+                if stream is not None and not is_alive:  # a reader would make `close` wait
+                    stream.close()
         self._remove_scratch()
-
-    def _start(self, argv: Sequence[str]) -> Popen[bytes]:
-        with self._stderr.open("ab") as stderr:
-            return start_in_session(argv, stderr, self._scratch.work, self._scratch.environment())
 
     def _remove_scratch(self) -> None:
         shutil.rmtree(self._scratch.root, ignore_errors=True)
@@ -242,10 +251,11 @@ class HarnessProcess:
             return False
         return True
 
-    def _start_thread(self, work: Callable[..., None], *arguments: bytes) -> None:
+    def _start_thread(self, work: Callable[..., None], *arguments: bytes) -> threading.Thread:
         thread = threading.Thread(target=work, args=arguments, daemon=True)
         self._threads.append(thread)
         thread.start()
+        return thread
 
     def _write(self, line: bytes) -> None:
         assert self._process.stdin is not None
@@ -253,11 +263,21 @@ class HarnessProcess:
             self._process.stdin.write(line + b"\n")
             self._process.stdin.flush()
 
+    def _close(self) -> None:
+        assert self._process.stdin is not None
+        with suppress(OSError):
+            self._process.stdin.close()
+
     def _read(self) -> None:
         assert self._process.stdout is not None
-        for line in self._process.stdout:
+        while line := self._process.stdout.readline(_MAX_LINE_BYTES):
             self._lines.put(line.removesuffix(b"\n"))
         self._lines.put(None)
+
+    def _read_stderr(self) -> None:
+        assert self._process.stderr is not None
+        while text := os.read(self._process.stderr.fileno(), _READ_BYTES):
+            self._stderr = (self._stderr + text)[-STDERR_LIMIT_BYTES:]
 
 
 FIRST_SEQ = 101
@@ -276,6 +296,20 @@ AnswerMessage: TypeAlias = dict[str, Any]
 
 
 @dataclass
+class Violations:
+    """Violations of one kind: the first, shortened, and their number."""
+
+    first: str = ""
+    count: int = 0
+
+    def add(self, describe: Callable[[], str]) -> None:
+        """Count a violation; it is described only if it is the first."""
+        if not self.count:
+            self.first = describe()
+        self.count += 1
+
+
+@dataclass
 class IrregularAnswers:
     """Violations in the output of the whole session, for the rules in `check.WHOLE_SESSION_RULES`.
 
@@ -285,9 +319,9 @@ class IrregularAnswers:
         schema: answers that violate their schema.
     """
 
-    stray: list[str] = field(default_factory=list)
-    numbers: list[str] = field(default_factory=list)
-    schema: list[str] = field(default_factory=list)
+    stray: Violations = field(default_factory=Violations)
+    numbers: Violations = field(default_factory=Violations)
+    schema: Violations = field(default_factory=Violations)
 
 
 class HarnessSession:
@@ -430,7 +464,7 @@ class HarnessSession:
 
     def record_stray(self, line: bytes) -> None:
         """Record a line that is not an answer."""
-        self.irregular.stray.append(shorten(line.decode(errors="replace")))
+        self.irregular.stray.add(lambda: shorten(line.decode(errors="replace")))
 
     def _running_process(self) -> HarnessProcess:
         """Return the process; start one if none runs."""
@@ -482,11 +516,11 @@ class HarnessSession:
     def _record_irregular(self, command: str, seq: int, answer: AnswerMessage) -> None:
         """Record a wrong number or a schema violation in an answer."""
         if answer.get("seq") != seq or isinstance(answer.get("seq"), bool):
-            self.irregular.numbers.append(f"{shorten(answer)} in answer to {self.sent}")
+            self.irregular.numbers.add(lambda: f"{shorten(answer)} in answer to {self.sent}")
         key = next((key for key in ANSWER_KEYS if key in answer), None)
         definition = _SCHEMA_NAMES.get(key, key) if key else "started" if command == "start" else "error"
         if violation := schema_violation("protocol", answer, definition):
-            self.irregular.schema.append(f"{violation}: {shorten(answer)}")
+            self.irregular.schema.add(lambda: f"{violation}: {shorten(answer)}")
 
 
 def _parse_object(line: bytes) -> AnswerMessage | None:

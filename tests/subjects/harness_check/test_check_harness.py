@@ -130,6 +130,13 @@ def test_check_harness_violation_does_not_affect_other_rules():
     assert failed == ["invalid-model", "missing-file", "failed-load"]
 
 
+@pytest.mark.parametrize("words", ["yes", "cat /dev/zero", "sh -c 'yes >&2'"])
+def test_check_harness_endless_output_ends_with_the_time_limit(words):
+    outcomes = list(check_harness(shlex.split(words), 0.2))
+    assert outcomes[0].state is RuleState.FAILS
+    assert "within 0.2 s" in outcomes[0].why
+
+
 def test_fake_harnesses_all_have_expected_outcomes():
     assert {*CORRECT, *VIOLATIONS, *SKIPS} == FAKES
 
