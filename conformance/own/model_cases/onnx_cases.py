@@ -333,8 +333,6 @@ def _tensors(inputs: Sequence[Any], outputs: Sequence[Any]) -> tuple[list[Array]
     arrays = [array_of_value(each) for each in (*inputs, *outputs)]
     if any(not isinstance(array, np.ndarray) for array in arrays):
         raise Unsupported("a value is a sequence or an optional")
-    if any(array.dtype.kind in "OUS" for array in arrays):
-        raise Unsupported("a value has strings")
     return arrays[: len(inputs)], arrays[len(inputs) :]
 
 
