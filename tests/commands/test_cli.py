@@ -11,6 +11,7 @@ import sysconfig
 from pathlib import Path
 
 import pytest
+from corpora import ADAM
 from refusals import assert_bad_input, assert_usage_error
 
 from conformance import __version__
@@ -139,6 +140,16 @@ class TestProcess:
         program = Path(sysconfig.get_path("scripts")) / "onnx-conformance"
         line = ["sh", "-c", 'exec "$0" verify --data nowhere 2>/dev/full', str(program)]
         assert subprocess.run(line, check=False, cwd=here).returncode == 2
+
+    @pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no /dev/full")
+    def test_run_that_cannot_print_its_outcome_exits_with_2_and_writes_its_files(self, here, small_corpus):
+        program = Path(sysconfig.get_path("scripts")) / "onnx-conformance"
+        words = ["run", "-b", "reference", "--case", ADAM, "--data", small_corpus, "--results", "r", "--json", "j"]
+        line = ["sh", "-c", 'exec "$0" "$@" -v --no-isolation >/dev/full', str(program), *map(str, words)]
+        done = subprocess.run(line, check=False, cwd=here, capture_output=True, text=True)
+        assert done.returncode == 2
+        assert "error[storage.disk-full]" in done.stderr
+        assert read_results(here / "r").footer.outcome == json.loads((here / "j").read_text())["outcome"] == "pass"
 
     def test_small_address_space_is_named_before_numpy_is_imported(self, here):
         program = Path(sysconfig.get_path("scripts")) / "onnx-conformance"

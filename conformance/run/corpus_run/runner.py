@@ -70,7 +70,7 @@ class Outcome:
         groups: the groups of unexpected failures.
         failing_cases: the ids of all failing cases by subject, of every level, also of known failures.
         node_shares: the share of the nodes of a user's models that each subject computes correctly.
-        fault: an internal error after the verdicts, or None.
+        fault: an internal error, or an error of the system's files, after the verdicts; None if there was none.
         is_interrupted: whether the user interrupted the run.
         missing_operators: a sentence for each subject that ends in an error where it seems to lack operators.
         other_operators: a sentence for each backend of a first run on operators without cases of their own.
@@ -83,7 +83,7 @@ class Outcome:
     groups: Sequence[FailureGroup]
     failing_cases: Mapping[str, Sequence[str]]
     node_shares: Sequence[NodeShare]
-    fault: OutputFault | None = None
+    fault: OutputFault | OSError | None = None
     is_interrupted: bool = False
     missing_operators: Sequence[str] = ()
     other_operators: Sequence[str] = ()

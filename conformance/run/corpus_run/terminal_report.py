@@ -127,7 +127,7 @@ class TerminalObserver(RunObserver):
 def judge_and_print(session: RunSession, execution: WorkerExecution, options: OutputOptions) -> Outcome:
     """Run the cases of a session, and print the progress and the outcome.
 
-    An internal error while the outcome is printed becomes the fault of the outcome, because the results are written.
+    An error while the outcome is printed becomes the fault of the outcome, because the results are written.
 
     Raises:
         ConformanceError: see `judge_corpus`.
@@ -144,6 +144,8 @@ def judge_and_print(session: RunSession, execution: WorkerExecution, options: Ou
         print_outcome(outcome, options)
     except BrokenPipeError:
         _discard_output()
+    except OSError as error:  # such as a full disk: no fault of the suite
+        return replace(outcome, fault=outcome.fault or error)
     except Exception as error:  # noqa: BLE001 - the results are written, and the reports still must be
         fault = outcome.fault or OutputFault.caused_by(error, "the outcome was not printed")
         return replace(outcome, fault=fault)
