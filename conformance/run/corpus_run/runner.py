@@ -28,11 +28,9 @@ from conformance.base.serialization.printable_text import one_line
 from conformance.corpus.cases.case_loading import load_case
 from conformance.corpus.cases.corpus import bundled_corpus_path, open_corpus, read_manifest
 from conformance.run.corpus_run.environment_versions import run_environment
-from conformance.run.expectations.criterion import MissingCause
 from conformance.run.judging.execute import execute
 from conformance.run.judging.judging_options import ExecutionOptions
 from conformance.run.judging.profile_rules import load_profile
-from conformance.run.results.outcome_counts import OutcomeCounts
 from conformance.run.results.recorded_environment import LIBRARY_VARIABLES
 from conformance.run.results.records import Judged  # noqa: TC001 - msgspec reads the annotation
 from conformance.subjects.isolation.start_subjects import clients_of
@@ -47,9 +45,9 @@ if TYPE_CHECKING:
     from conformance.corpus.cases.corpus import Corpus, CorpusCase
     from conformance.run.corpus_run.run_session import RunSession
     from conformance.run.corpus_run.settings import Settings
-    from conformance.run.expectations.criterion import PassCriterion
+    from conformance.run.expectations.criterion import MissingCause, PassCriterion
     from conformance.run.results.failure_groups import FailureGroup
-    from conformance.run.results.outcome_counts import NodeShare
+    from conformance.run.results.outcome_counts import NodeShare, OutcomeCounts
     from conformance.run.results.records import Footer, Header, RecordedOutputs
     from conformance.subjects.calling.subject_names import Subject
     from conformance.subjects.isolation.protocol import SubjectInfo
@@ -109,6 +107,8 @@ class Outcome:
     @property
     def counts(self) -> OutcomeCounts:
         """The numbers of judged results, unsupported cases and known failures."""
+        from conformance.run.results.outcome_counts import OutcomeCounts  # late: see `_finish`
+
         known = self.criterion.known_failures.total()
         return OutcomeCounts.count(self.criterion.verdicts.values(), known, self.criterion.settings.level)
 
@@ -232,6 +232,8 @@ def _execute(session: RunSession, execution: Execution, observer: RunObserver) -
 
 def _finish(session: RunSession, execution: Execution, *, is_interrupted: bool) -> Outcome:
     """Decide whether the run passes, explain its failures, and write the end of the results file."""
+    from conformance.run.expectations.criterion import MissingCause  # late: workers need no criterion to start
+
     cause = MissingCause.INTERRUPTED if is_interrupted else execution.missing_cause
     completeness = session.completeness(cause, execution.deaths)
     footer, fault = session.finish(
@@ -282,6 +284,8 @@ class WorkerExecution:
     @property
     def missing_cause(self) -> MissingCause:
         """See `Execution`."""
+        from conformance.run.expectations.criterion import MissingCause  # late: see `_finish`
+
         return MissingCause.WORKERS_DIED if self.deaths else MissingCause.STOPPED
 
     def run(self, session: RunSession, record: Callable[[Judged], bool], observer: RunObserver) -> None:
