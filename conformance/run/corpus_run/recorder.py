@@ -262,6 +262,8 @@ class JudgedResults:
             families.add(facts.family)
             if verdict is Verdict.PASS and subject in passing:
                 passing[subject] |= facts.operators
+        if not families:  # no result was received
+            return []
         return [other_operators_sentence(subject, operators, families) for subject, operators in passing.items()]
 
     def failing_cases(self) -> dict[str, list[str]]:

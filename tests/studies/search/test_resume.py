@@ -29,7 +29,7 @@ LOST = JobError("scheduler-lost", "The connection was lost.", "Repeat the comman
 
 def job(backend="always_wrong", examples=120, **options):
     subjects = ((f"fake_subject:{backend}", SubjectKind.BACKEND),)
-    return SearchJob(subjects, ("ArgMax",), 3, examples, isolated=False, **options)
+    return SearchJob(subjects, ("ArgMax",), 4, examples, isolated=False, **options)
 
 
 def here():
@@ -99,7 +99,7 @@ def test_command_keeps_failing_examples_when_scheduler_dies(command, tmp_path, m
 
 
 def test_continued_search_refuses_folder_of_other_files(command, tmp_path):
-    given = (*COMMAND, "--seed", 3, "--examples", 40, "--resume", tmp_path / "state", "--output", tmp_path / "found")
+    given = (*COMMAND, "--seed", 4, "--examples", 40, "--resume", tmp_path / "state", "--output", tmp_path / "found")
     assert command(*given).status == 1
     for name in ("manifest.json", "notes.txt"):
         (tmp_path / "found" / name).write_text("own")
@@ -122,14 +122,14 @@ def test_command_without_any_chunk_reports_only_the_error(command, monkeypatch):
 
 @pytest.mark.parametrize(
     "options",
-    [("--seed", "4"), ("--operator", "Adam"), ("-b", "reference"), ("--timeout", "3"), ("--fail-level", "should")],
+    [("--seed", "5"), ("--operator", "Adam"), ("-b", "reference"), ("--timeout", "3"), ("--fail-level", "should")],
 )
 def test_command_with_state_of_other_search_starts_nothing(command, tmp_path, monkeypatch, options):
     state = tmp_path / "state"
     with JobState(state, job()):
         pass
     monkeypatch.setattr(SearchJob, "open", lambda _: pytest.fail("a subject was started"))
-    ended = command(*COMMAND, "--seed", 3, "--examples", 40, *options, "--resume", state)
+    ended = command(*COMMAND, "--seed", 4, "--examples", 40, *options, "--resume", state)
     assert (ended.status, ended.code) == (2, "job.other-job")
 
 
@@ -172,7 +172,7 @@ def test_command_with_tampered_state_starts_nothing(command, tmp_path, monkeypat
     with JobState(state, job(examples=40, timeout=10.0)) as file:
         file.add(tampered(chunk, operator="Conv"))
     monkeypatch.setattr(SearchJob, "open", lambda _: pytest.fail("a subject was started"))
-    ended = command(*COMMAND, "--seed", 3, "--examples", 40, "--resume", state)
+    ended = command(*COMMAND, "--seed", 4, "--examples", 40, "--resume", state)
     assert (ended.status, ended.code) == (2, "job.malformed-state")
 
 

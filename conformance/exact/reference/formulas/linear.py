@@ -399,8 +399,11 @@ def _error_of_transforms(node: Node, X: Array, W: Array, pads: Pads, dtype: np.d
     wide = FLOAT if type_name(dtype) in NARROW else dtype
     near = pad_or_crop(X, [(low + TILE - 1, high + TILE - 1) for low, high in pads], 0.0)
     near = np.where(np.isfinite(near), near, 0.0)
+    largest = near.max(initial=0.0) or 1.0
+    near = (near / largest) ** 2
     for axis, size in enumerate(kernel, 2):
         near = sliding_window_view(near, size + 2 * (TILE - 1), axis).sum(axis=-1)
+    near = np.sqrt(near) * largest
     grouped = near.reshape(near.shape[0], groups, W.shape[1], -1)
     filters = np.where(np.isfinite(W), W, 0.0).sum(axis=tuple(range(2, len(W.shape))))
     reached = np.matmul(filters.reshape(groups, -1, W.shape[1]), grouped)
