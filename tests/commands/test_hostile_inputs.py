@@ -123,8 +123,9 @@ class Cell:
             kinds_for(self.parameter.name)[self.kind](path)
         values = {**usual, self.parameter.name: str(path)}
         words = [word.format(**values) for word in BASES[self.verb].split()]
-        is_option = self.parameter.param_type_name == "option" and f"{{{self.parameter.name}}}" not in BASES[self.verb]
-        words += [self.parameter.opts[0], str(path)] if is_option else []
+        if f"{{{self.parameter.name}}}" not in BASES[self.verb]:
+            is_option = self.parameter.param_type_name == "option"
+            words += [*self.parameter.opts[:1], str(path)] if is_option else [str(path)]
         if self.verb in {"run", "list", "explain", "repro", "verify", "export"} and self.parameter.name != "data":
             words += ["--data", usual["data"]]
         return [
