@@ -25,8 +25,14 @@ from conformance.run.diagnosis.explanations import (
     select_explanations,
     with_explanations_under_conditions,
 )
-from conformance.run.diagnosis.failure_evidence import Evidence, evidence_family, is_failure, observation_from_record
-from conformance.run.diagnosis.properties import CommonProperty, case_properties, common_properties, failure_mode
+from conformance.run.diagnosis.failure_evidence import (
+    Evidence,
+    evidence_family,
+    failure_mode,
+    is_failure,
+    observation_from_record,
+)
+from conformance.run.diagnosis.properties import CommonProperty, case_properties, common_properties
 from conformance.run.mutants import FAMILIES, family_mutants, model_family
 from conformance.run.results.records import (
     Diagnosed,

@@ -26,6 +26,7 @@ from conformance.run.judging.returned import decode_output, encode_output
 from conformance.run.mutants import family_of_operators, model_family, op_types
 from conformance.run.mutants.mutant import IncompatibleMutantsError, compose
 from conformance.run.results.records import RecordedOutputs
+from conformance.run.results.violations import normalize_message
 from conformance.subjects.calling.request import CaseEnded, call_subject
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
     from conformance.corpus.cases.case_loading import CaseInMemory, DataSet, ExpectedTensor
     from conformance.corpus.cases.corpus import Corpus, CorpusCase
+    from conformance.run.diagnosis.collected_results import CollectedResult
     from conformance.run.mutants import Mutant
     from conformance.subjects.calling.subject_names import Subject
 
@@ -172,6 +174,30 @@ def _is_alike(observation: Observation, number: int, data_set: DataSet, outputs:
 def is_failure(observation: Observation, case: CaseInMemory) -> bool:
     """Return whether a backend with this behaviour fails the case."""
     return _fails_as_a_whole(observation, case) or any(True for _ in wrong_outputs(observation, case))
+
+
+def failure_mode(finding: CollectedResult, observation: Observation | None, case: CaseInMemory) -> str:
+    """Return the failure mode of a case as text: the error, the kind of wrong output, or the verdict with the message.
+
+    Args:
+        observation: the recorded outputs of the subject, if available.
+    """
+    if observation is None:
+        return f"{finding.verdict}: {finding.message}" if finding.message else str(finding.verdict)
+    if observation.error is not None:
+        return normalize_message(observation.error)
+    if any(observation.changed_inputs):
+        return "changed inputs"
+    pairs = [
+        (output.expected, came)
+        for data_set, outputs in zip(case.held, observation.outputs, strict=False)
+        for output, came in zip(data_set.outputs, outputs, strict=False)
+    ]
+    if any(len(data_set.outputs) != len(came) for data_set, came in zip(case.held, observation.outputs, strict=False)):
+        return "wrong number of outputs"
+    if any(not isinstance(came, np.ndarray) or came.dtype != expected.dtype for expected, came in pairs):
+        return "wrong types"
+    return "wrong shapes" if any(came.shape != expected.shape for expected, came in pairs) else "wrong values"
 
 
 def _fails_as_a_whole(observation: Observation, case: CaseInMemory) -> bool:

@@ -1,7 +1,7 @@
-"""Describe how cases fail and which properties of their models and data distinguish them from passing cases.
+"""Describe which properties of their models and data distinguish failing cases from passing ones.
 
-`failure_mode` names the way in which a case fails. `case_properties` lists the properties of a case, and
-`common_properties` finds those that failing cases share and passing cases lack.
+`case_properties` lists the properties of a case, and `common_properties` finds those that failing cases share and
+passing cases lack.
 """
 
 from __future__ import annotations
@@ -20,39 +20,12 @@ from conformance.exact.models.graphs import MAIN_DOMAINS, onnx_op_type, top_leve
 from conformance.exact.models.input_files import fed_input_names, initializer_arrays
 from conformance.exact.models.summaries import shortest_decimal
 from conformance.exact.reference.operators.training_optimizers import TRAINING_OPTIMIZERS, find_training_optimizer
-from conformance.run.results.violations import normalize_message
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from conformance.corpus.cases.case_loading import CaseInMemory
     from conformance.exact.models.arrays import Array
-    from conformance.run.diagnosis.collected_results import CollectedResult
-    from conformance.run.diagnosis.failure_evidence import Observation
-
-
-def failure_mode(finding: CollectedResult, observation: Observation | None, case: CaseInMemory) -> str:
-    """Return the failure mode of a case as text: the error, the kind of wrong output, or the verdict with the message.
-
-    Args:
-        observation: the recorded outputs of the subject, if available.
-    """
-    if observation is None:
-        return f"{finding.verdict}: {finding.message}" if finding.message else str(finding.verdict)
-    if observation.error is not None:
-        return normalize_message(observation.error)
-    if any(observation.changed_inputs):
-        return "changed inputs"
-    pairs = [
-        (output.expected, came)
-        for data_set, outputs in zip(case.held, observation.outputs, strict=False)
-        for output, came in zip(data_set.outputs, outputs, strict=False)
-    ]
-    if any(len(data_set.outputs) != len(came) for data_set, came in zip(case.held, observation.outputs, strict=False)):
-        return "wrong number of outputs"
-    if any(not isinstance(came, np.ndarray) or came.dtype != expected.dtype for expected, came in pairs):
-        return "wrong types"
-    return "wrong shapes" if any(came.shape != expected.shape for expected, came in pairs) else "wrong values"
 
 
 LARGE_MAGNITUDE = 1e6
