@@ -293,10 +293,10 @@ def _check_files(entries: Mapping[str, OptionEntry], given: Mapping[str, Any]) -
     Raises:
         UsageError: two of the files are the same.
     """
-    targets = {name: Path(given[name]) for name, entry in entries.items() if entry.is_output and given[name]}
+    targets = {name: Path(given[name]) for name, entry in entries.items() if entry.is_output and given.get(name)}
     check_distinct_targets(list(targets.values()))
     for name, entry in entries.items():
-        for path in _input_paths(entry, given[name]) if targets and not entry.is_output else []:
+        for path in _input_paths(entry, given.get(name)) if targets and not entry.is_output else []:
             for output, target in targets.items():
                 if output != entry.continued_by:
                     check_target_is_no_input(target, path)

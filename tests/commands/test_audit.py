@@ -107,7 +107,8 @@ def test_resumed_audit_has_the_same_result_and_refuses_another_model(command, mo
         (("m.onnx", *OWN, "--inputs", "missing.npz"), "usage.input-unreadable"),
         (("m.onnx", *OWN, "--inputs", "wrong.npz"), "usage.input-missing"),
         (("m.onnx", *OWN, "-n", "2", "--dask", "tcp://127.0.0.1:1"), "usage.workers-and-dask"),
-        (("m.onnx", *OWN, "--resume", "m.onnx"), "job.state-not-a-folder"),
+        (("m.onnx", *OWN, "--resume", "wrong.npz"), "job.state-not-a-folder"),
+        (("m.onnx", *OWN, "--resume", "m.onnx"), "usage.target-is-input"),
         (("m.onnx", "-b", "nonsuch", "--no-isolation"), "name.unknown-subject"),
     ],
 )
