@@ -1,4 +1,4 @@
-"""What a subject does on the cases of one operator family, and the mutants that do the same on single cases.
+"""Observations of a subject on the cases of an operator family, and the mutants that explain them.
 
 An `Observation` has the outputs, changed inputs and errors of a backend on a case. `observe` runs a case, and
 `are_equivalent` compares two observations apart from rounding. `observation_to_record` converts an observation for the

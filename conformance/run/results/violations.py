@@ -183,7 +183,7 @@ class ViolationKind(StrEnum):
 
 
 class Violation(StoredRecord):
-    """What is wrong with an output or with a rewritten model; its text is the sentence for reports.
+    """A fault of an output or of a rewritten model, as data. Reports show its sentence.
 
     `field` is what is wrong, such as `doc_string`, and `place` where it is wrong. `place_kind` is the place without
     names, such as `a node`. `in_subgraph` is true if the place is in a subgraph. `expected` and `actual` are values,
