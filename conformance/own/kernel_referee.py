@@ -21,11 +21,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from conformance.base.errors import ConformanceError
+from conformance.base.errors import ConformanceError, UsageError
 from conformance.base.serialization.printable_text import first_line
 from conformance.base.verdicts import Level, Verdict
-from conformance.exact.judgement.array_judgement import Judgement, judge
-from conformance.exact.judgement.given_arrays import given_array
+from conformance.exact.judgement.array_judgement import Judgement, judge, judged_level
+from conformance.exact.judgement.given_arrays import given_array, shown
 from conformance.exact.judgement.hard_inputs import hard_inputs
 from conformance.exact.judgement.operator_call import call_of_operator
 from conformance.subjects.adapters.kernel import CheckedKernel, KernelFault
@@ -156,8 +156,14 @@ def judge_kernel(
         attributes: the attributes of the operator, which the kernel must have built in.
 
     Raises:
-        ConformanceError: the operator has no declaration, no inputs fit, or the module of the function cannot be used.
+        ConformanceError: an argument is wrong, the operator has no declaration, no inputs fit, or the module of the
+            function cannot be used.
     """
+    if not isinstance(function, str) and not callable(function):
+        raise UsageError("argument", name="the kernel", kind="a function or its name", value=shown(function))
+    if isinstance(function, str) and convert is not None:
+        raise UsageError("options-conflict.two", first="convert", second="the name of a function")
+    judged_level(level)
     own = secrets.token_hex(8) if salt is None else salt
     referee = _Referee(operator, level, opset, output_count, attributes)
     calls = _inputs_of_calls(operator, count, like, own, opset=opset, types=types, where=where, **attributes)
@@ -262,7 +268,7 @@ class _Referee:
                 self.add_fault(f"{ended.verdict}: {ended.message}", inputs)
         except KernelFault as fault:
             self.add_fault(str(fault), inputs)
-        except Exception as error:  # noqa: BLE001 - a kernel can raise anything
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - a kernel can raise anything
             self.add_fault(f"raises {type(error).__name__}: {first_line(error)}", inputs)
         else:
             self.judge_outputs(inputs, outputs)

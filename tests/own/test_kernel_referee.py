@@ -51,7 +51,11 @@ def returns_one_buffer(x):
     return np.maximum(x, 0, out=buffer)
 
 
-@pytest.mark.parametrize("kernel", [overwrites, returns_one_buffer, lambda x: None, lambda x: (x, x)])
+def exits(x):
+    raise SystemExit(0)
+
+
+@pytest.mark.parametrize("kernel", [overwrites, returns_one_buffer, lambda x: None, lambda x: (x, x), exits])
 def test_kernel_that_returns_wrong_memory_or_wrong_objects_is_faulty(kernel):
     assert judged(kernel, "Relu").faults
 
@@ -59,6 +63,36 @@ def test_kernel_that_returns_wrong_memory_or_wrong_objects_is_faulty(kernel):
 def test_view_is_accepted_where_the_caller_admits_it():
     assert judged(lambda x: x, "Identity").faults
     assert judged(lambda x: x, "Identity", may_return_views=True)
+
+
+class OtherArray:
+    """An array of a library that NumPy reads."""
+
+    def __init__(self, array):
+        self._array = array
+
+    def __array__(self, dtype=None, copy=None):
+        return self._array
+
+
+def test_array_of_another_library_is_accepted_as_output():
+    assert judged(lambda x: OtherArray(np.asarray(np.maximum(x, 0))), "Relu")
+    assert judged(OtherArray, "Relu").faults
+
+
+@pytest.mark.parametrize(
+    ("kernel", "options", "code"),
+    [
+        (3, {}, "usage.argument"),
+        (np.abs, {"count": -1}, "usage.argument"),
+        (np.abs, {"level": "may"}, "name.value"),
+        ("numpy:abs", {"convert": np.asarray}, "usage.options-conflict"),
+    ],
+)
+def test_wrong_argument_is_no_fault_of_the_kernel(kernel, options, code):
+    with pytest.raises(ConformanceError) as error:
+        judged(kernel, "Abs", **options)
+    assert error.value.code == code
 
 
 def test_kernel_that_supports_nothing_is_not_judged():

@@ -44,7 +44,7 @@ def one_line(text: str) -> str:
     return " ".join(escape_unprintable(text).split())
 
 
-def first_line(error: Exception) -> str:
+def first_line(error: BaseException) -> str:
     """Return the first line of the text of an error; the name of its class if it has no text."""
     return next(iter(str(error).splitlines()), type(error).__name__)
 

@@ -19,11 +19,13 @@ from conformance.base.errors import UnknownName, UsageError
 from conformance.base.serialization.printable_text import first_line
 from conformance.base.verdicts import Level, Unsupported
 from conformance.exact.judgement.distances import find_distances
+from conformance.exact.judgement.given_arrays import whole_number
 from conformance.exact.judgement.node_comparison import (
     NodeComparison,
     bound_source,
     enclose_part,
     is_admissible_sequence,
+    judged_in_sequence,
     number_text,
     output_shape_by_inference,
 )
@@ -60,9 +62,11 @@ MAX_EXACT_ELEMENTS = 4096
 MAX_PASSAGE = 200
 """Number of characters of the operator's page that a wrong element quotes."""
 
+UNDETERMINED = "every value is admissible, for example after an overflow"
+
 REASONS = {
     "unspecified": "the page of the operator states no result",
-    "undetermined": "every value is admissible, for example after an overflow",
+    "undetermined": UNDETERMINED,
     "loose": "the bound is larger than the expected value, so that 0 is admissible too",
 }
 """Why compared elements are not judged, by the name of the mask in `Distances`."""
@@ -83,7 +87,7 @@ class WrongElement:
     Attributes:
         output: the name of the output.
         index: the position of the element.
-        value: the given value.
+        value: the given value, a number or a text.
         expected: the exact value; several admissible forms of a computation have it in their middle.
         bound: the largest admissible difference; 0 if the element must be equal.
         level: `must` if the bound of this level is exceeded, and otherwise `should`.
@@ -94,8 +98,8 @@ class WrongElement:
 
     output: str
     index: tuple[int, ...]
-    value: float
-    expected: float
+    value: float | str
+    expected: float | str
     bound: float
     level: Level
     source: str
@@ -106,7 +110,7 @@ class WrongElement:
         text = f"{self.output}[{', '.join(map(str, self.index))}] is {number_text(self.value)}"
         text += f", expected {number_text(self.expected)}"
         if self.bound:
-            distance = abs(self.value - self.expected) / self.bound
+            distance = abs(float(self.value) - float(self.expected)) / self.bound
             text += f" ± {self.bound:.3g}"
             text += f" ({distance:.3g} times the bound)" if math.isfinite(distance) else ""
         operands = f"; {', '.join(self.operands)}" if self.operands else ""
@@ -255,7 +259,8 @@ def judge(
             read, or a value is no array.
     """
     call = _call(model_or_operator, inputs, attributes, opset, outputs)
-    return _OutputJudge(call, call.outputs_by_name(outputs), judged_level(level), max_elements).judge()
+    limit = None if max_elements is None else whole_number(max_elements, "max_elements")
+    return _OutputJudge(call, call.outputs_by_name(outputs), judged_level(level), limit).judge()
 
 
 def assert_conforms(
@@ -306,7 +311,8 @@ def evaluate(
     Raises:
         ConformanceError: the reference does not compute an output, an output is no tensor, or see `judge`.
     """
-    call = _call(model_or_operator, inputs, attributes, opset, output_count)
+    count = None if output_count is None else whole_number(output_count, "output_count")
+    call = _call(model_or_operator, inputs, attributes, opset, count)
     values = dict(call.values)
     scope = NodeScope.of(call.model)
     try:
@@ -439,6 +445,8 @@ class _OutputJudge:
         for name, own in self.call.output_names.items():
             if own not in self.outputs:
                 self.not_judged[f"the output {name} is not given"] = 0
+        if not self.call.output_names:
+            self.not_judged["the model has no outputs"] = 0
         self.found.sort(key=lambda each: -each[0])
         return Judgement(
             self.call.title,
@@ -497,7 +505,9 @@ class _OutputJudge:
         if isinstance(expected, list):
             is_admissible = is_admissible_sequence(actual, expected)
             comparison.add_sequence(name, expected, is_admissible=is_admissible)
-            self.judged += _count(actual)
+            judged = judged_in_sequence(actual, expected) if is_admissible else _count(actual)
+            self.judged += judged
+            self.add_not_judged(UNDETERMINED, _count(actual) - judged)
         else:
             self.faults.append(f"{self.names[name]} is a {type(actual).__name__}, but must be a tensor")
 
@@ -552,8 +562,7 @@ class _OutputJudge:
         return WrongElement(
             self.names[output.name],
             element.index,
-            element.value,
-            element.expected,
+            *element.shown,
             element.bound,
             level,
             source,

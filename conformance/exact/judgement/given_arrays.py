@@ -7,14 +7,19 @@ ml_dtypes.
 
 from __future__ import annotations
 
+import operator
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import ml_dtypes
 import numpy as np
 
 from conformance.base.errors import UsageError
+from conformance.base.serialization.printable_text import shorten_middle
 from conformance.exact.models.arrays import Array, type_name
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 WORDS_OF_TYPES = {
     "bfloat16": ("int16", ml_dtypes.bfloat16),
@@ -25,6 +30,9 @@ WORDS_OF_TYPES = {
     "float8_e8m0fnu": ("uint8", ml_dtypes.float8_e8m0fnu),
 }
 """For types of PyTorch that NumPy lacks: the type of integers with the same bits, and the type of ml_dtypes."""
+
+MAX_SHOWN = 60
+"""Number of characters of an argument in an error message."""
 
 ARRAY_ERRORS = (TypeError, ValueError, RuntimeError, BufferError, AttributeError, NotImplementedError)
 """Errors of a library whose array cannot become one of NumPy."""
@@ -54,6 +62,52 @@ def given_array(given: Any, name: str) -> Array:
     except (KeyError, *ARRAY_ERRORS):
         raise UsageError("not-an-array", name=name, type=type(given).__name__) from None
     return array
+
+
+def given_map(given: Mapping[Any, Any], name: str) -> dict[Any, Any]:
+    """Return a map of texts or integers to texts, integers or numbers, with Python's own types.
+
+    Args:
+        given: the map.
+        name: its name in an error message.
+
+    Raises:
+        UsageError: it has other keys or values, or those of several types.
+    """
+    keys = list(map(_plain, given.keys()))
+    values = list(map(_plain, given.values()))
+    if {*map(type, keys)} not in _TYPES_OF_KEYS or {*map(type, values)} not in _TYPES_OF_VALUES:
+        raise UsageError("not-an-array", name=name, type=type(given).__name__)
+    return dict(zip(keys, values, strict=True))
+
+
+def _plain(given: Any) -> Any:
+    return given.item() if isinstance(given, np.generic) else given
+
+
+_TYPES_OF_KEYS: list[set[type]] = [set(), {str}, {int}]
+
+_TYPES_OF_VALUES: list[set[type]] = [*_TYPES_OF_KEYS, {float}]
+
+
+def whole_number(given: Any, name: str, least: int = 1) -> int:
+    """Return an argument that must be a whole number.
+
+    Raises:
+        UsageError: it is another value, or smaller than the least one.
+    """
+    try:
+        number = operator.index(given)
+    except TypeError:
+        number = least - 1
+    if number < least:
+        raise UsageError("argument", name=name, kind=f"a whole number of at least {least}", value=shown(given))
+    return number
+
+
+def shown(given: Any) -> str:
+    """Return an argument as an error message shows it."""
+    return shorten_middle(repr(given), MAX_SHOWN)
 
 
 def _converted(given: Any) -> Array:

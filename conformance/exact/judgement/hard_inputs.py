@@ -16,6 +16,7 @@ from conformance.base.errors import UsageError
 from conformance.exact.declarations.declaration_tables import declarations_of, has_schemas
 from conformance.exact.declarations.drawing import InvalidNodeError, draw_node, draw_valid_node
 from conformance.exact.declarations.hard_values import free_operands, hard_elements, hard_numbers_of, text_bits
+from conformance.exact.judgement.given_arrays import whole_number
 from conformance.exact.judgement.operator_call import call_of_operator
 from conformance.exact.models.arrays import is_floating, type_name
 from conformance.exact.models.graphs import main_opset
@@ -83,11 +84,16 @@ def hard_inputs(
     Raises:
         ConformanceError: the operator has no declaration, or no drawn inputs fit the arguments.
     """
+    version = None if opset is None else whole_number(opset, "opset")
     if like is not None:
-        found = _inputs_like(operator, like, opset, salt, attributes)
+        found = _inputs_like(operator, like, version, salt, attributes)
     else:
-        found = _drawn_inputs(operator, opset, tuple(types), where, salt, attributes)
-    yield from islice(found, count)
+        found = _drawn_inputs(operator, version, _names(types), where, salt, attributes)
+    yield from islice(found, whole_number(count, "count", least=0))
+
+
+def _names(types: Sequence[str]) -> tuple[str, ...]:
+    return (types,) if isinstance(types, str) else tuple(types)
 
 
 def _inputs_like(

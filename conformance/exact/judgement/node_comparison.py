@@ -138,6 +138,15 @@ def _is_admissible(actual: Any, expected: Any) -> bool:
     return bool((find_distances(actual, expected).shares <= 1).all())
 
 
+def judged_in_sequence(actual: Sequence[Any], expected: Sequence[Any]) -> int:
+    """Return the number of elements of an admissible sequence that have a bound which a wrong value exceeds."""
+    pairs = zip(actual, expected, strict=True)
+    return sum(
+        len(one) if isinstance(one, dict) else int(np.count_nonzero(find_distances(one, other).is_judged))
+        for one, other in pairs
+    )
+
+
 def _scores(scores: Mapping[Any, Any]) -> dict[Any, str]:
     """Return the entries of a map as texts, because NaN does not equal itself."""
     return {key: repr(each) if isinstance(each, str) else float(each).hex() for key, each in scores.items()}

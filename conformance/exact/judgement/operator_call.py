@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ from conformance.base.errors import UnknownName, UsageError
 from conformance.base.serialization.printable_text import first_line
 from conformance.base.verdicts import Unsupported
 from conformance.exact.declarations.declaration_tables import has_schemas
-from conformance.exact.judgement.given_arrays import given_array
+from conformance.exact.judgement.given_arrays import given_array, given_map, shown, whole_number
 from conformance.exact.models.arrays import tensor_of, type_name, type_number
 from conformance.exact.models.external_data import initializer_arrays_in
 from conformance.exact.models.graphs import normal_domain, operator_text, recursion_problem
@@ -23,7 +24,6 @@ from conformance.exact.models.input_files import DeclaredInput, constant_node_va
 from conformance.exact.models.model_validity import read_model
 
 if TYPE_CHECKING:
-    import os
     from typing import TypeAlias
 
     Values: TypeAlias = "Mapping[str, Any] | Sequence[Any]"
@@ -70,13 +70,13 @@ def given_value(given: Any, name: str) -> Any:
         UsageError: it is none of these.
     """
     if isinstance(given, Mapping):
-        return dict(given)
+        return given_map(given, name)
     if isinstance(given, (list, tuple)):
         return [given_value(each, name) for each in given]
     return given_array(given, name)
 
 
-def call_of_model(given: onnx.ModelProto | bytes | os.PathLike[str], inputs: Values) -> OperatorCall:
+def call_of_model(given: onnx.ModelProto | bytes | PathLike[str], inputs: Values) -> OperatorCall:
     """Return a model with its inputs.
 
     Args:
@@ -92,12 +92,14 @@ def call_of_model(given: onnx.ModelProto | bytes | os.PathLike[str], inputs: Val
         model = given
     elif isinstance(given, bytes):
         model = _parsed(given)
-    else:
+    elif isinstance(given, PathLike):
         path = Path(given)
         folder = path.parent
         _, model = read_model(path)
-    if problem := recursion_problem(model):
-        raise UsageError("call-invalid", title=model.graph.name or "the model", problem=problem.splitlines()[0])
+    else:
+        raise UsageError("argument", name="the model", kind="a model of onnx, its bytes or a path", value=shown(given))
+    if problem := _problem(model):
+        raise UsageError("call-invalid", title=model.graph.name or "the model", problem=problem)
     names = [value.name for value in model.graph.input]
     required = required_input_names(model.graph)
     is_short = isinstance(inputs, Sequence) and len(inputs) == len(required)
@@ -109,6 +111,30 @@ def call_of_model(given: onnx.ModelProto | bytes | os.PathLike[str], inputs: Val
     outputs = [value.name for value in model.graph.output]
     title = model.graph.name or "model"
     return OperatorCall(title, model, {**constants, **values}, dict(zip(outputs, outputs, strict=True)), False)
+
+
+def _problem(model: onnx.ModelProto) -> str | None:
+    """Return why the values of a model are not determined; None if they may be."""
+    if problem := recursion_problem(model):
+        return problem.splitlines()[0]
+    for entry in model.opset_import:
+        if not normal_domain(entry.domain) and (problem := _version_problem(entry.version)):
+            return problem
+    given = {value.name for value in model.graph.input}
+    for node in model.graph.node:
+        for name in filter(None, node.output):
+            if name in given:
+                return f"the graph computes {name} twice, or computes an input"
+            given.add(name)
+    return None
+
+
+def _version_problem(version: int) -> str | None:
+    """Return why a version of the main domain cannot be judged."""
+    newest = onnx.defs.onnx_opset_version()
+    if 0 < version <= newest:
+        return None
+    return f"the installed onnx {onnx.__version__} has the opsets 1 to {newest}, not {version}"
 
 
 def fed_values(graph: onnx.GraphProto, inputs: Values, names: Sequence[str]) -> dict[str, Any]:
@@ -144,6 +170,8 @@ def _parsed(content: bytes) -> onnx.ModelProto:
         model: onnx.ModelProto = onnx.ModelProto.FromString(content)
     except DecodeError:
         raise UsageError("not-a-model") from None
+    if not model.HasField("graph"):
+        raise UsageError("not-a-model")
     return model
 
 
@@ -171,7 +199,9 @@ def call_of_operator(
     domain, _, op_type = operator.rpartition(".")
     domain = normal_domain(domain)
     newest = onnx.defs.onnx_opset_version() if not domain else _newest_version(domain)
-    version = newest if opset is None else opset
+    version = newest if opset is None else whole_number(opset, "opset")
+    if not domain and (problem := _version_problem(version)):
+        raise UsageError("call-invalid", title=operator, problem=problem)
     schema = _schema_of(op_type, version, domain)
     title = f"{operator_text(op_type, domain)}-{schema.since_version if schema else version}"
     names, values = _arranged(inputs, schema.inputs if schema else None, "input", title)
@@ -181,7 +211,7 @@ def call_of_operator(
     graph = helper.make_graph(
         [node],
         operator,
-        [_declaration(name, values[name]) for name in dict.fromkeys(names) if name],
+        [helper.make_value_info(name, _type_of(values[name])) for name in dict.fromkeys(names) if name],
         [onnx.ValueInfoProto(name=name) for name in output_names.values() if name],
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid(domain, version)])
@@ -218,7 +248,7 @@ def _schema_of(op_type: str, version: int, domain: str) -> Any:
         return None
     try:
         return onnx.defs.get_schema(op_type, version, domain)
-    except onnx.defs.SchemaError:
+    except (onnx.defs.SchemaError, TypeError):  # the latter for a name that is not UTF-8, or for a version of 2**31
         known = {schema.name for schema in onnx.defs.get_all_schemas() if schema.domain == domain}
         raise UnknownName("operator", name=op_type, opset=version, known=sorted(known)) from None
 
@@ -290,11 +320,19 @@ def _output_names(outputs: Values | int | None, schema: Any, title: str) -> dict
     return {name: f"{name}_output" if name in inputs else name for name in known[:required]}
 
 
-def _declaration(name: str, value: Any) -> onnx.ValueInfoProto:
+def _type_of(value: Any) -> onnx.TypeProto:
+    """Return the type of an input: a tensor with its shape, or a sequence or map without shapes."""
     if isinstance(value, list):
-        first = value[0] if value else np.zeros(0, np.float32)
-        return helper.make_tensor_sequence_value_info(name, type_number(type_name(first.dtype)), None)
-    return helper.make_tensor_value_info(name, type_number(type_name(value.dtype)), value.shape)
+        element = _type_of(value[0] if value else np.zeros(0, np.float32))
+        element.tensor_type.ClearField("shape")
+        return helper.make_sequence_type_proto(element)
+    if isinstance(value, dict):
+        key, entry = (_TYPES_IN_MAPS[type(each)] for each in next(iter(value.items()), ("", 0.0)))
+        return helper.make_map_type_proto(key, helper.make_tensor_type_proto(entry, ()))
+    return helper.make_tensor_type_proto(type_number(type_name(value.dtype)), value.shape)
+
+
+_TYPES_IN_MAPS = {str: onnx.TensorProto.STRING, int: onnx.TensorProto.INT64, float: onnx.TensorProto.FLOAT}
 
 
 def _attribute(name: str, value: Any, schema: Any, title: str) -> onnx.AttributeProto:
@@ -304,8 +342,10 @@ def _attribute(name: str, value: Any, schema: Any, title: str) -> onnx.Attribute
         UnknownName: the operator has no such attribute.
         UsageError: the value has another type.
     """
+    if schema is not None and not schema.attributes:
+        raise UnknownName("attribute.none", name=name, title=title)
     if schema is not None and name not in schema.attributes:
-        raise UnknownName("attribute", name=name, title=title, known=sorted(schema.attributes))
+        raise UnknownName("attribute.other", name=name, title=title, known=sorted(schema.attributes))
     kind = schema.attributes[name].type.value if schema is not None else None
     types = onnx.AttributeProto
     try:

@@ -241,11 +241,13 @@ def _sample_slices(
             for number, tensor in enumerate(group)
             if tensor is not None
         ]
-        largest = max(tensors, key=lambda entry: entry[0])
-        size = largest[0]
-        useful = [axis for axis in axes if largest[2] in getattr(axis, largest[1])]
-        if size <= limit or not useful:
+        large = [
+            entry for entry in tensors if entry[0] > limit and any(entry[2] in getattr(axis, entry[1]) for axis in axes)
+        ]
+        if not large:
             break
+        size, kind, largest, _ = max(large, key=lambda entry: entry[0])
+        useful = [axis for axis in axes if largest in getattr(axis, kind)]
         axis = max(useful, key=lambda each: _count(each, operands, results))
         axes.remove(axis)
         count = _count(axis, operands, results)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,8 @@ class CheckedKernel:
     """A function whose calls are checked: it must keep its inputs and its earlier outputs, and return new arrays.
 
     Args:
-        function: the function; it takes arrays, and returns an array, or a list or tuple of arrays.
+        function: the function; it takes arrays of NumPy, and returns an array, or a list or tuple of arrays. They may
+            be of another library whose arrays NumPy reads.
         may_return_views: whether an output may share memory with an input, as a view of NumPy does.
     """
 
@@ -44,7 +46,7 @@ class CheckedKernel:
             result = self._function(*given)
         except NotImplementedError as error:
             raise Unsupported(str(error) or "the kernel raises NotImplementedError") from None
-        outputs = list(result) if isinstance(result, (list, tuple)) else [result]
+        outputs = list(map(_as_array, result if isinstance(result, (list, tuple)) else [result]))
         for place, (own, each) in enumerate(zip(given, inputs, strict=True)):
             if own is not None and each is not None and _content(own) != _content(each):
                 raise KernelFault(f"input {place} is overwritten")
@@ -58,6 +60,15 @@ class CheckedKernel:
             raise KernelFault("an output of the call before is overwritten")
         self._last = [(array, _content(array)) for array in arrays]
         return [each.copy() if isinstance(each, np.ndarray) else each for each in outputs]
+
+
+def _as_array(output: Any) -> Any:
+    """Return an array of another library as one of NumPy with the same memory; anything else stays as it is."""
+    if isinstance(output, np.ndarray) or not hasattr(output, "__array__"):
+        return output
+    with suppress(Exception):  # an array with a gradient, or on a device
+        return np.asarray(output)
+    return output
 
 
 def _content(array: Array) -> bytes:

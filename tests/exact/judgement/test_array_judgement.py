@@ -105,6 +105,41 @@ class TestElements:
         assert judgement
         assert judgement.not_judged["left out of the sample"] == judgement.elements - judgement.judged > 1000
 
+    def test_wrong_element_outside_of_the_sample_leaves_the_judgement_incomplete(self):
+        rows = np.tile(X, (100, 1))
+        right = np.tile(Y, (100, 1))
+        found = [
+            judge("Softmax", [rows], [changed(right, (row, 0), 0.123)], max_elements=200) for row in range(0, 400, 40)
+        ]
+        missed = [each for each in found if each]
+        assert missed
+        assert all(each.not_judged["left out of the sample"] for each in missed)
+        assert all(each.judged < each.elements for each in missed)
+
+    def test_tensor_without_independent_axes_does_not_keep_others_whole(self):
+        image = np.random.default_rng(1).standard_normal((1, 4, 30, 30)).astype(np.float32)
+        kernel = np.ones((40, 4, 1, 1), np.float32)
+        result = np.repeat(image.sum(1, keepdims=True), 40, 1)
+        judgement = judge("Conv", [image, kernel], [result], max_elements=2000)
+        assert judgement
+        assert 0 < judgement.judged < judgement.elements / 4
+
+    def test_wrong_text_is_described_as_text(self):
+        words = np.array(["a", "b"])
+        (element,) = judge("Identity", [words], [np.array(["a", "c"])]).wrong_elements
+        assert (element.value, element.expected) == ("c", "b")
+
+    def test_elements_of_a_sequence_that_nothing_determines_are_not_judged(self):
+        zeros = np.zeros(3, np.int32)
+        nodes = [helper.make_node("Div", ["a", "b"], ["c"]), helper.make_node("SequenceConstruct", ["c"], ["s"])]
+        values = [helper.make_tensor_value_info(name, TensorProto.INT32, [3]) for name in "ab"]
+        outputs = [helper.make_tensor_sequence_value_info("s", TensorProto.INT32, [3])]
+        model = helper.make_model(
+            helper.make_graph(nodes, "g", values, outputs), opset_imports=[helper.make_opsetid("", 18)]
+        )
+        assert judge(model, [zeros + 1, zeros + 1], [[zeros + 1]]).judged == 3
+        assert not judge(model, [zeros + 1, zeros], [[zeros + 7]])
+
     def test_operator_without_reference_is_not_judged_with_a_reason(self):
         judgement = judge("com.microsoft.NoSuch", [X], [X])
         assert not judgement
@@ -159,6 +194,15 @@ class TestOperators:
             ((two_nodes(), [X[:, :4]], [Z]), {}, "usage.call-invalid"),
             ((two_nodes(), [X], [Z]), {"axis": 1}, "usage.attributes-of-model"),
             ((b"\xff\xff", [X], [Z]), {}, "usage.not-a-model"),
+            ((b"", [X], [Z]), {}, "usage.not-a-model"),
+            ((3, [X], [Z]), {}, "usage.argument"),
+            (("Relu", [X], [Z]), {"axis": 1}, "name.attribute"),
+            (("Relu", [X], [Z]), {"opset": "22"}, "usage.argument"),
+            (("Relu", [X], [Z]), {"opset": 999}, "usage.call-invalid"),
+            (("Relu", [X], [Z]), {"max_elements": 0}, "usage.argument"),
+            (("Relu", [X], [Z]), {"level": "may"}, "name.value"),
+            (("Re\udc80lu", [X], [Z]), {}, "name.operator"),
+            (("SequenceConstruct", [X], [[{"a": None}]]), {}, "usage.not-an-array"),
         ],
     )
     def test_wrong_call_raises_an_error_with_a_code(self, arguments, attributes, code):
@@ -184,6 +228,27 @@ class TestModels:
         for given in (model, model.SerializeToString(), path):
             assert judge(given, {"X": X}, {"Z": Z})
             assert judge(given, [X], [changed(Z, (0, 0), 9)]).wrong == 1
+
+    def test_map_is_judged(self):
+        scores = np.array([[1, 2]], np.float32)
+        labels = {"classlabels_strings": ["a", "b"]}
+        assert judge("ai.onnx.ml.ZipMap", [scores], [[{"a": np.float32(1), "b": 2.0}]], **labels)
+        assert judge("ai.onnx.ml.ZipMap", [scores], [[{"a": 1.0, "b": 3.0}]], **labels).faults
+        words = {"string_vocabulary": ["a", "b"]}
+        assert judge("ai.onnx.ml.DictVectorizer", [{"b": 2.0}], [np.array([[0, 2]], np.float32)], **words)
+
+    def test_model_whose_values_are_not_determined_is_refused_or_not_judged(self):
+        twice = two_nodes()
+        twice.graph.node.append(helper.make_node("Neg", ["S"], ["Z"]))
+        newer = two_nodes()
+        newer.opset_import[0].version = 999
+        for model in (twice, newer):
+            with pytest.raises(ConformanceError) as error:
+                judge(model, [X], [Z])
+            assert error.value.code == "usage.call-invalid"
+        without_outputs = two_nodes()
+        del without_outputs.graph.output[:]
+        assert judge(without_outputs, [X], []).verdict == "not judged"
 
     def test_bound_is_composed_over_the_nodes(self):
         (element,) = judge(two_nodes(), [X], [changed(Z, (0, 0), 9)]).wrong_elements
