@@ -63,12 +63,12 @@ def blame(
     Exit status: 0 if there is no difference or both are admissible, 1 for every other answer, 2 if the command line or
     a file is wrong.
     """
-    from conformance.commands.blame_releases import ReleaseOptions, blame_case, blame_model
     from conformance.own.blame.blame_report import judged_text, step_lines, write_reproduction
     from conformance.own.blame.blame_session import Request, Session
     from conformance.own.blame.model_comparison import OpenSubjects
     from conformance.own.graphs.model_inputs import choose_inputs, chosen_text
     from conformance.studies.history.first_bad_release import releases_worth_comparing
+    from conformance.studies.history.release_blame import ReleaseOptions, blame_case, blame_model
 
     if second_model and releases:
         raise UsageError("options-conflict.two", first="--releases", second="a second model")

@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
+    from conformance.corpus.cases.corpus import Corpus
+
 
 MAX_FILE_BYTES = 2**30
 """Largest size of a results file, unpacked."""
@@ -464,3 +466,14 @@ def contradicts_mark(result: ResultRow, fail_level: Level) -> bool:
     is_unexpected = result.level.is_within(fail_level) and unexpected_kind(result, fail_level) is not None
     may_be_required = result.verdict is Verdict.UNSUPPORTED and result.level.is_within(fail_level)
     return result.unexpected is not is_unexpected and not (result.unexpected and may_be_required)
+
+
+def check_recorded_corpus(run: Results, corpus: Corpus) -> None:
+    """Check that a results file has results of a corpus.
+
+    Raises:
+        ResultsError: the file belongs to another corpus.
+    """
+    of = run.header.corpus
+    if of.digest != corpus.digest:
+        raise ResultsError("other-corpus", path=run.path, of=of, corpus=corpus)

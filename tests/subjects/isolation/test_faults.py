@@ -264,7 +264,7 @@ CALLS = {"call_subject", "call_running_subject"}
 """The functions that take an exception for an answer of the subject."""
 
 PLACES = {
-    "commands/explain.py _runner.answers": "the exception ends the command, and SuiteFault passes",
+    "run/diagnosis/case_explanation.py _runner.answers": "the exception ends the command, and SuiteFault passes",
     "own/blame/model_comparison.py Comparison.rewrite": "rewrite",
     "own/graphs/intermediate_values.py run_each": "run",
     "own/kernel_referee.py _caller.call": "only the calls of the kernel are in the block, and `run` shows it for them",

@@ -1,4 +1,4 @@
-"""The option `--releases` of `onnx-conformance blame`: find the release that introduced a fault."""
+"""The search for the release that introduced the fault of a case or of a model, for `blame --releases`."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from conformance.base.errors import UsageError
 from conformance.base.files.atomic_write import write_folder, write_json_atomically
 from conformance.base.serialization.printable_text import print_line, print_lines
-from conformance.commands.repro import failure_files
 from conformance.corpus.cases.case_loading import load_case
 from conformance.corpus.cases.corpus import bundled_corpus_path, find_case, open_corpus
+from conformance.run.corpus_run.failure_reproduction import failure_files
 from conformance.run.corpus_run.settings import Selection, Settings
 from conformance.studies.history.first_bad_release import (
     CaseQuestion,
@@ -32,7 +32,6 @@ from conformance.subjects.calling.subject_names import SubjectKind
 from conformance.subjects.environments.create import PackageSources, create_environment
 from conformance.subjects.environments.registry import find_environment, find_interpreter
 from conformance.subjects.environments.requirements import find_requirements, released_package
-from conformance.subjects.isolation.protocol import Limits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -42,6 +41,7 @@ if TYPE_CHECKING:
     from conformance.own.blame.model_comparison import OpenSubjects
     from conformance.studies.history.first_bad_release import Change, Question
     from conformance.subjects.calling.subject_names import SubjectName
+    from conformance.subjects.isolation.protocol import Limits
 
 
 @dataclass(frozen=True)
