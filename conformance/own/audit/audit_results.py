@@ -18,7 +18,7 @@ from conformance.base.verdicts import Level, Verdict
 from conformance.corpus.cases.case import CaseKind
 from conformance.exact.models.summaries import ModelSummary, NodeSummary
 from conformance.own.audit.audit_cases import case_id
-from conformance.own.audit.audit_report import AuditDocument
+from conformance.own.audit.audit_report import AuditDocument, AuditOutcome
 from conformance.own.audit.judgement import NodeVerdict
 from conformance.run.expectations.conditions import ConditionContext
 from conformance.run.expectations.criterion import Completeness, PassCriterion, case_facts
@@ -39,7 +39,7 @@ from conformance.run.results.results_file import FORMAT, MAX_FILE_BYTES, encode_
 from conformance.subjects.calling.subject_names import SubjectKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from msgspec import Struct
@@ -75,6 +75,18 @@ class AuditResults:
     records: list[Struct]
     reasons: list[str]
     known_failures: int
+
+
+def expected_outcome(outcome: AuditOutcome, reasons: Sequence[str]) -> AuditOutcome:
+    """Return the outcome of an audit whose failures expectations files list.
+
+    Args:
+        outcome: the outcome without these files.
+        reasons: the reasons for which the audit fails with these files.
+    """
+    if reasons:
+        return AuditOutcome.FAILED
+    return AuditOutcome.PASSED if outcome is AuditOutcome.FAILED else outcome
 
 
 def audit_results(document: AuditDocument, expectations: Mapping[str, Expectations]) -> AuditResults:

@@ -1,19 +1,23 @@
-"""The audit of a model on all subjects and data sets: the function `audit_model` of the Python interface.
+"""The audit of a model on all subjects and data sets: `prepare_audit` reads what is needed, and `run` audits.
 
-The command `audit` makes the same result, `ModelAudit`, and shows the progress meanwhile.
+The command `audit` and the function `audit_model` of the Python interface are the two callers.
 """
 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
-from itertools import chain
+import shlex
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from itertools import chain, product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from conformance.base.errors import UsageError
 from conformance.base.files.atomic_write import supervised_temp_dir, write_bytes_atomically
 from conformance.base.verdicts import Level
 from conformance.exact.models.input_files import required_input_names
+from conformance.own.audit.audit_job import AuditWorkers
 from conformance.own.audit.audit_report import (
     AuditOutcome,
     JudgedShare,
@@ -21,21 +25,25 @@ from conformance.own.audit.audit_report import (
     summary_text,
     text_lines,
 )
-from conformance.own.audit.audit_session import AuditOptions, audit_subject
-from conformance.own.graphs.model_inputs import choose_inputs, given_inputs, input_text
+from conformance.own.audit.audit_session import AuditOptions, audit_nodes_alone, audit_recorded, audit_subject
+from conformance.own.graphs.model_inputs import choose_inputs, given_inputs, input_text, save_inputs_to
 from conformance.own.graphs.reading import LoadedModel
+from conformance.own.graphs.recorded_outputs import input_folder, read_recorded
 from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
 from conformance.subjects.isolation.protocol import Limits
 from conformance.subjects.isolation.start_subjects import started_subjects
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     import onnx
 
+    from conformance.base.jobs.job import Workers
     from conformance.exact.judgement.operator_call import Values
     from conformance.own.audit.audit_report import AuditDocument
     from conformance.own.audit.audit_session import SubjectAudit
+    from conformance.own.graphs.model_inputs import InputSet
+    from conformance.own.graphs.recorded_outputs import DeviceRun
 
 PROBES = 5
 """The number of sets of hard values on which each distinct small node runs alone, unless the user gives another one."""
@@ -107,6 +115,189 @@ class ModelAudit:
         )
 
 
+@dataclass(frozen=True)
+class AuditRequest:
+    """What is audited, and how.
+
+    Attributes:
+        model: the file of the model.
+        backends: the names of the backends.
+        recorded: values that were recorded elsewhere, which are judged without a subject; None if there are none.
+        inputs: a file or folder of inputs; None for those beside the recorded values, or for pseudo-random inputs.
+        shapes: the sizes of inputs, as for `--shape`.
+        seed: the seed of pseudo-random inputs.
+        save_inputs: a folder to which the inputs are written; None for none.
+        nodes: the numbers of the nodes that are audited, each alone; empty for all.
+        all_elements: whether every element of a large output is judged, and not a sample.
+        makes_cases: whether wrong nodes become cases.
+        probes: the number of sets of hard values of each node; None for the default.
+        level: the weakest level whose bounds the outputs must keep.
+        required: the share of each audit that must be judged.
+        workers: workers that judge the nodes; None to judge in this process.
+        resume: the folder of an interrupted audit; None for a temporary one.
+        timeout: seconds for each call of a subject.
+        no_isolation: whether the subjects run in this process.
+        is_command: whether a command line repeats the audit.
+    """
+
+    model: Path
+    backends: Sequence[str] = ()
+    recorded: Path | None = None
+    inputs: Path | None = None
+    shapes: Sequence[str] = ()
+    seed: int = 0
+    save_inputs: Path | None = None
+    nodes: Sequence[int] = ()
+    all_elements: bool = False
+    makes_cases: bool = False
+    probes: int | None = None
+    level: Level = Level.MUST
+    required: float = 0.0
+    workers: Workers | None = None
+    resume: Path | None = None
+    timeout: float = SECONDS
+    no_isolation: bool = False
+    is_command: bool = False
+
+    def command(self, subject: str, data_set: str) -> str | None:
+        """Return the command line of the audit on one subject with one data set; None if no node can be added to it."""
+        if self.nodes or not self.is_command:
+            return None
+        shapes = [word for each in self.shapes for word in ("--shape", each)]
+        given = ["--inputs", data_set] if self.inputs else [*shapes, "--seed", str(self.seed)]
+        chosen = ["--no-isolation"] if self.no_isolation else []
+        chosen += [] if self.probes is None else ["--probes", str(self.probes)]
+        return shlex.join(["onnx-conformance", "audit", str(self.model), "-b", subject, *given, *chosen])
+
+
+class AuditObserver:
+    """Is told about the progress of an audit. The default does nothing."""
+
+    def progress(self, text: str) -> None:
+        """Show a text in place of the last one."""
+
+    def audited(self, audit: SubjectAudit, unknown: Sequence[str], run: str) -> None:
+        """Show an audit that ended.
+
+        Args:
+            audit: the audit.
+            unknown: the names of recorded values that the model does not have.
+            run: the name of the recorded run; empty for a subject.
+        """
+
+
+SILENT = AuditObserver()
+
+
+@dataclass(frozen=True)
+class PreparedAudit:
+    """A model with its inputs, ready to be audited.
+
+    Attributes:
+        request: what is audited.
+        model: the model.
+        data_sets: the inputs.
+        recorded: the recorded runs.
+        seed: the seed of pseudo-random inputs; None if the user gave inputs.
+    """
+
+    request: AuditRequest
+    model: LoadedModel
+    data_sets: Sequence[InputSet]
+    recorded: Sequence[Sequence[DeviceRun]]
+    seed: int | None
+
+    @property
+    def input_names(self) -> list[str]:
+        """The names of the inputs."""
+        return required_input_names(self.model.original.graph)
+
+    @property
+    def input_texts(self) -> list[str]:
+        """The names, types and shapes of the inputs of each data set."""
+        return [input_text(self.input_names, data_set) for data_set in self.data_sets]
+
+    @property
+    def subjects(self) -> list[SubjectName]:
+        """The backends."""
+        return [SubjectName.parse(text, SubjectKind.BACKEND) for text in self.request.backends]
+
+    @property
+    def subject_texts(self) -> list[str]:
+        """The names of the backends, or of the subjects of recorded runs."""
+        return [each.text for each in self.subjects] or [runs[0].subject for runs in self.recorded]
+
+    def run(self, observer: AuditObserver = SILENT) -> ModelAudit:
+        """Audit the model on each subject with each data set.
+
+        Raises:
+            ConformanceError: a subject cannot be started, or a file or folder cannot be used.
+        """
+        request = self.request
+        limits = Limits(request.timeout, file=MAX_VALUES_BYTES, base_output=MAX_VALUES_BYTES)
+        with (
+            started_subjects(self.subjects, limits, no_isolation=request.no_isolation) as started,
+            self._workers() as workers,
+        ):
+            save_inputs_to(request.save_inputs, self.data_sets, self.input_names)
+            probes = PROBES if request.probes is None else request.probes
+            options = AuditOptions(request.all_elements, request.makes_cases, workers, probes)
+            audits = []
+            for subject, data_set in product(started, self.data_sets):
+                own = replace(options, command=request.command(subject.id, data_set.name))
+                if request.nodes:
+                    audit = audit_nodes_alone(self.model, subject, data_set, request.nodes, observer.progress, own)
+                else:
+                    audit = audit_subject(self.model, subject, data_set, observer.progress, own)
+                observer.audited(audit, (), "")
+                audits.append(audit)
+            audits += self._audit_recorded(options, observer)
+        is_part = bool(request.nodes)
+        return ModelAudit(
+            self.model, audits, self.input_texts, self.seed, request.level, request.required, is_part=is_part
+        )
+
+    def _audit_recorded(self, options: AuditOptions, observer: AuditObserver) -> Iterator[SubjectAudit]:
+        """Yield the audit of each recorded run.
+
+        Raises:
+            UsageError: there are more or fewer data sets than recorded runs.
+        """
+        for runs in self.recorded:
+            if len(runs) != len(self.data_sets):
+                raise UsageError("recorded-inputs", path=runs[0].name, count=len(runs))
+            for run, data_set in zip(runs, self.data_sets, strict=True):
+                audit = audit_recorded(self.model, run, data_set, observer.progress, options)
+                observer.audited(audit, run.unknown, run.name)
+                yield audit
+
+    @contextmanager
+    def _workers(self) -> Iterator[AuditWorkers | None]:
+        """Yield the workers with the folder of an interrupted audit, or with a folder that is removed at the end."""
+        if self.request.workers is None:
+            yield None
+            return
+        with supervised_temp_dir() as temporary:
+            pool = AuditWorkers(self.request.workers, self.request.resume or temporary)
+            pool.check(self.model.digest)
+            yield pool
+
+
+def prepare_audit(request: AuditRequest) -> PreparedAudit:
+    """Read the model, its inputs and recorded values, or draw the inputs; no subject is started.
+
+    Raises:
+        ConformanceError: a file cannot be read, or does not fit the model.
+    """
+    model = LoadedModel.read(request.model, loads_all=request.no_isolation)
+    recorded = [] if request.recorded is None else read_recorded(request.recorded, model.prepared)
+    given = request.inputs
+    if given is None and request.recorded is not None:
+        given = input_folder(request.recorded, recorded)
+    data_sets = choose_inputs(model.original, given, request.shapes, request.seed)
+    return PreparedAudit(request, model, data_sets, recorded, None if given else request.seed)
+
+
 def audit_model(
     model: onnx.ModelProto | bytes | str | os.PathLike[str],
     backend: str,
@@ -125,31 +316,22 @@ def audit_model(
     Raises:
         ConformanceError: the model or the inputs cannot be read, or the backend cannot be started.
     """
-    loaded = _read(model)
-    original = loaded.original
-    if inputs is None or isinstance(inputs, (str, os.PathLike)):
-        data_sets = choose_inputs(original, None if inputs is None else Path(inputs), (), seed)
-    else:
-        data_sets = [given_inputs(original.graph, inputs)]
-    named = [SubjectName.parse(backend, SubjectKind.BACKEND)]
-    with started_subjects(named, audit_limits()) as (subject,):
-        options = AuditOptions(probes=PROBES)
-        audits = [audit_subject(loaded, subject, data_set, options=options) for data_set in data_sets]
-    names = required_input_names(original.graph)
-    texts = [input_text(names, data_set) for data_set in data_sets]
-    return ModelAudit(loaded, audits, texts, seed if inputs is None else None)
+    folder = Path(inputs) if isinstance(inputs, (str, os.PathLike)) else None
+    with _file_of(model) as path:
+        prepared = prepare_audit(AuditRequest(path, [backend], inputs=folder, seed=seed))
+    if not isinstance(inputs, (str, os.PathLike)) and inputs is not None:
+        given = given_inputs(prepared.model.original.graph, inputs)
+        prepared = replace(prepared, data_sets=[given], seed=None)
+    return prepared.run()
 
 
-def audit_limits(seconds: float = SECONDS) -> Limits:
-    """Return the limits of a subject that is audited; `seconds` limits each of its calls."""
-    return Limits(seconds, file=MAX_VALUES_BYTES, base_output=MAX_VALUES_BYTES)
-
-
-def _read(model: onnx.ModelProto | bytes | str | os.PathLike[str]) -> LoadedModel:
-    """Read a model; one without a file is read from a temporary one, so that all models are checked alike."""
+@contextmanager
+def _file_of(model: onnx.ModelProto | bytes | str | os.PathLike[str]) -> Iterator[Path]:
+    """Yield the file of a model; one without a file is read from a temporary one, so that all models are read alike."""
     if isinstance(model, (str, os.PathLike)):
-        return LoadedModel.read(Path(model))
+        yield Path(model)
+        return
     content = model if isinstance(model, bytes) else model.SerializeToString()
     with supervised_temp_dir() as folder:
         write_bytes_atomically(folder / "model.onnx", content)
-        return LoadedModel.read(folder / "model.onnx")
+        yield folder / "model.onnx"
