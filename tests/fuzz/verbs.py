@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import gzip
 import io
 import json
@@ -9,7 +10,7 @@ import subprocess
 import sys
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx
@@ -37,11 +38,11 @@ VERBS = (
     *("audit m.onnx", "audit m.onnx -b reference --no-isolation", "audit m.onnx -b reference --no-isolation --shape"),
     *("blame m.onnx", "blame m.onnx -b reference -b onnx-reference --no-isolation", "hazards", "hazards m.onnx"),
     *("expand m.onnx", "expand m.onnx --output o.onnx", "generate --model", "generate --model m.onnx --output o"),
-    *("generate --onnx", "export", "merge", "merge r.jsonl --output o.jsonl", "diff r.jsonl", "update-expectations"),
-    *("update-expectations r.jsonl --expect e.toml --by-cause", "history show --store s", "history show", "history"),
-    *("history update --offline --store s", "check-harness", "check-harness exec:false", "env list", "env"),
-    *("repro", "repro -r r.jsonl", "explain -r r.jsonl", "list", "verify", "completion", "", "report r.jsonl"),
-    *("report r.jsonl --json", "report r.jsonl --profile", "report r.jsonl --html"),
+    *("generate --onnx --operator", "export", "merge", "merge r.jsonl --output o.jsonl", "diff r.jsonl"),
+    *("update-expectations", "update-expectations r.jsonl --expect e.toml --by-cause", "history show --store s"),
+    *("history show", "history", "history update --offline --store s", "check-harness", "check-harness exec:false"),
+    *("env list", "env", "repro", "repro -r r.jsonl", "explain -r r.jsonl", "list", "verify", "completion", ""),
+    *("report r.jsonl", "report r.jsonl --json", "report r.jsonl --profile", "report r.jsonl --html"),
 )
 """Beginnings of command lines; none of them installs a package or runs for long, whatever follows."""
 
@@ -60,6 +61,8 @@ def verb_targets(seeds: Seeds) -> dict[str, st.SearchStrategy[Example]]:
     corpus = str(seeds.folder / "corpus")
     drawn = drawn_model()
     small = Path(_model_with_inputs(seeds)).read_bytes()
+    outputs = ("audit", "m.onnx", "--inputs", "x.npz", "--outputs")
+    given = {"m_onnx": small, "x_npz": _arrays("X")}
 
     def of(strategy: st.SearchStrategy[bytes], name: str, *arguments: str, **more: bytes) -> st.SearchStrategy[Example]:
         others = {other.replace("_", "."): content for other, content in more.items()}
@@ -90,7 +93,7 @@ def verb_targets(seeds: Seeds) -> dict[str, st.SearchStrategy[Example]]:
         "blame of drawn model": of(drawn, "m.onnx", "blame", "m.onnx", *REFERENCE, "-b", "onnx-reference"),
         "counts of drawn model": of(drawn, "m.onnx", "hazards", "m.onnx", *REFERENCE),
         "audit of inputs": of(
-            corrupted_bytes(_inputs()),
+            corrupted_bytes(_arrays("X")),
             "x.npz",
             "audit",
             str(_model_with_inputs(seeds)),
@@ -98,6 +101,9 @@ def verb_targets(seeds: Seeds) -> dict[str, st.SearchStrategy[Example]]:
             "--inputs",
             "x.npz",
         ),
+        "npz outputs of audit": of(corrupted_bytes(_arrays("Y")), "y.npz", *outputs, "y.npz", **given),
+        "JSON outputs of audit": of(corrupted_document(_polygraphy()), "y.json", *outputs, "y.json", **given),
+        "second model of blame": of(model, "b.onnx", "blame", "m.onnx", "b.onnx", *REFERENCE, m_onnx=small),
         **_state_targets(seeds),
         "verify.py": _evidence_target(seeds),
         "words of any verb": st.tuples(st.sampled_from(VERBS), st.lists(WORDS, max_size=4)).map(
@@ -283,15 +289,23 @@ for line in sys.stdin.buffer:
 """A harness that answers with the lines of a file, and then with the commands."""
 
 
-def _inputs() -> bytes:
-    """Return a file of inputs."""
+def _arrays(name: str) -> bytes:
+    """Return an .npz file with an array for the model of `_model_with_inputs`, which returns what it is given."""
     stream = io.BytesIO()
-    np.savez(stream, X=np.arange(6, dtype=np.float32).reshape(2, 3))
+    np.savez(stream, **{name: np.arange(6, dtype=np.float32).reshape(2, 3)})
     return stream.getvalue()
 
 
+def _polygraphy() -> dict[str, Any]:
+    """Return a document of recorded outputs in the format of polygraphy."""
+    stream = io.BytesIO()
+    np.save(stream, np.arange(6, dtype=np.float32).reshape(2, 3))
+    array = {"array": base64.b64encode(stream.getvalue()).decode()}
+    return {"lst": [["board", [{"outputs": {"Y": {"values": array}}}]]]}
+
+
 def _model_with_inputs(seeds: Seeds) -> str:
-    """Return the path of a model for `_inputs`."""
+    """Return the path of a model for `_arrays`."""
     path = seeds.folder / "small.onnx"
     graph = "g (float[2, 3] X) => (float[2, 3] Y) { Y = Abs (X) }"
     onnx.save(onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["": 13]> {graph}'), path)

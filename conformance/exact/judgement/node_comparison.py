@@ -106,7 +106,7 @@ def enclose_part(
     tensors = {name: each for name, each in known.items() if not isinstance(each, list)}
     sample = None
     if sampled_above is not None and len(tensors) == len(known):
-        sample = take_sample(node, scope.node(node), tensors, outputs, sampled_above)
+        sample = take_sample(node, scope, tensors, outputs, sampled_above)
     part = Sample(node, tensors, dict(outputs)) if sample is None else sample
     first = node.output[0] if node.output else ""
     with np.errstate(all="ignore"):
@@ -243,22 +243,16 @@ class NodeComparison:
 
     @classmethod
     def of(
-        cls,
-        scope: NodeScope,
-        part: Sample,
-        infer_shape: Callable[[str], tuple[int, ...] | None],
-        *,
-        has_exact_operands: bool,
+        cls, part: Sample, infer_shape: Callable[[str], tuple[int, ...] | None], *, has_exact_operands: bool
     ) -> NodeComparison:
         """Return an empty comparison of a node.
 
         Args:
-            scope: the scope of the node.
             part: the part of the node that is judged.
             infer_shape: returns the shape that onnx infers for an output; None if it infers none.
             has_exact_operands: whether the operands of the node are known, and not computed from hidden values.
         """
-        return cls(part, has_exact_operands and has_signed_zeros(scope.node(part.node)), infer_shape)
+        return cls(part, has_exact_operands and has_signed_zeros(part.node), infer_shape)
 
     def add(self, name: str, position: int, expected: Tensor, shape: tuple[int, ...]) -> None:
         """Compare an output with its enclosure.

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     import onnx
 
     from conformance.exact.models.arrays import Array
+    from conformance.exact.reference.node_enclosures import NodeScope
     from conformance.exact.reference.nodes import Node
     from conformance.exact.reference.numbers.enclosure import Tensor
 
@@ -103,22 +104,23 @@ class Sample:
 
 
 def take_sample(
-    proto: onnx.NodeProto, node: Node, known: Mapping[str, Tensor], outputs: Mapping[str, Array], limit: int
+    proto: onnx.NodeProto, scope: NodeScope, known: Mapping[str, Tensor], outputs: Mapping[str, Array], limit: int
 ) -> Sample | None:
     """Return a sample of a node with large tensors; None if all elements are judged.
 
     Args:
         proto: the node.
-        node: the node, with its attributes as Python values.
+        scope: the scope of the node.
         known: its operands by name.
         outputs: its outputs by name; all of them must be known.
         limit: the number of elements of an operand or an output above which a sample is taken.
     """
-    if node.domain not in MAIN_DOMAINS or any(name not in outputs for name in node.outputs if name):
+    if proto.domain not in MAIN_DOMAINS or any(name not in outputs for name in proto.output if name):
         return None
     sizes = [math.prod(np.shape(values_of(tensor))) for tensor in (*known.values(), *outputs.values())]
     if max(sizes, default=0) <= limit:
         return None
+    node = scope.node(proto)
     elements = _sample_elements(node, known, outputs, limit)
     if elements is not None:
         sampled = {name: _at(tensor, elements) for name, tensor in known.items()}

@@ -18,7 +18,7 @@ from conformance.exact.judgement.node_comparison import (
     is_admissible_sequence,
 )
 from conformance.exact.judgement.samples import values_of
-from conformance.exact.models.arrays import dtype_of, format_of, is_computed, type_name, type_number
+from conformance.exact.models.arrays import dtype_of, format_of, is_computed, is_text, type_name, type_number
 from conformance.exact.models.graphs import find_producers, is_operator, names_taken_by
 from conformance.exact.models.input_files import DeclaredInput
 from conformance.exact.reference.formulas.linear import FLOAT
@@ -224,6 +224,12 @@ class _Hidden:
 
 _DEFAULT_OPTIONS = JudgementOptions()
 
+MAX_REMEMBERED_BYTES = 256
+MAX_REMEMBERED_NODES = 4096
+"""Maximum size of the operands and outputs of a node whose judgement is remembered, and maximum number of such nodes.
+
+A large model has thousands of equal nodes of a few elements, which compute the shapes of its tensors."""
+
 
 class RecordingJudge:
     """The judgement of the nodes of a main graph on recorded values, node by node, in any order of the nodes.
@@ -242,6 +248,7 @@ class RecordingJudge:
         self._options = options
         self._scope = NodeScope.of(model)
         self._hidden: dict[str, _Hidden | None] = {}
+        self._remembered: dict[Any, JudgedNode] = {}
         self._declared = {value.name: DeclaredInput.of(value).shape for value in model.graph.output}
         self._producers = find_producers(model.graph)
 
@@ -326,6 +333,11 @@ class RecordingJudge:
         outputs = {name: recorded.values[name] for name in node.output if name in recorded.values}
         shapes = {name: np.shape(values_of(tensor)) for name, tensor in tensors.items()}
         shapes |= {name: array.shape for name, array in outputs.items()}
+        contradiction = self._contradiction(outputs)
+        key = None if before or contradiction else _values_key(node, known, outputs)
+        if key is not None and (equal := self._remembered.get(key)):
+            way = str(recorded.ways.get(first, Exposure.HIDDEN))
+            return structs.replace(equal, number=number, name=node.name or first, way=way)
         inner_nodes = inner_node_count(node)
         unjudged = JudgedNode(
             number,
@@ -351,7 +363,6 @@ class RecordingJudge:
             reason = f"the reference cannot compute the node: {type(error).__name__}: {error}"
             return structs.replace(unjudged, reason=reason)
         comparison = NodeComparison.of(
-            self._scope,
             enclosed.part,
             lambda name: inferred_shape(self._scope.model, number, name, known),
             has_exact_operands=not before,
@@ -373,7 +384,12 @@ class RecordingJudge:
                 if tensor is not None and not isinstance(tensor, list):
                     element_type = element_type or type_name(tensor.dtype)
         unjudged = structs.replace(unjudged, type=element_type, segment=tuple(sorted(before)))
-        return _conclude(unjudged, comparison, self._contradiction(outputs))
+        found = _conclude(unjudged, comparison, contradiction)
+        names_elements = found.worst or found.should_worst or found.open_element
+        is_plain = found.verdict is NodeVerdict.CORRECT and not names_elements
+        if key is not None and is_plain and len(self._remembered) < MAX_REMEMBERED_NODES:
+            self._remembered[key] = found
+        return found
 
     def _operand(self, name: str, array: Array) -> Tensor:
         """Return a recorded value as a node may have received it."""
@@ -439,6 +455,25 @@ def judge_last(
     """
     judged = judge_nodes(part_of(model, "part", numbers), replace(recorded, values=values), options=options)[-1]
     return structs.replace(judged, number=numbers[-1], segment=tuple(numbers[place] for place in judged.segment))
+
+
+def _values_key(
+    node: onnx.NodeProto, known: Mapping[str, TensorOrSequence], outputs: Mapping[str, Array]
+) -> tuple[Any, ...] | None:
+    """Return what the judgement of a small node depends on, without names; None for another node."""
+    values = {**known, **outputs}
+    names = [name for name in (*node.input, *node.output) if name]
+    found = [values.get(name) for name in names]
+    arrays = [each for each in found if isinstance(each, np.ndarray) and not is_text(each.dtype)]
+    # otherwise a subgraph captures values, an output is hidden, or an operand has bounds
+    if values.keys() != set(names) or len(arrays) != len(names):
+        return None
+    if sum(each.nbytes for each in arrays) > MAX_REMEMBERED_BYTES:
+        return None
+    given = tuple((str(each.dtype), each.shape, each.tobytes()) for each in arrays)
+    places = (*map(bool, node.input), None, *map(bool, node.output), *map(names.index, names))
+    attributes = tuple(attribute.SerializeToString(deterministic=True) for attribute in node.attribute)
+    return node.op_type, node.domain, attributes, places, given
 
 
 def _conclude(unjudged: JudgedNode, comparison: NodeComparison, contradiction: str) -> JudgedNode:

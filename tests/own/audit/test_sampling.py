@@ -9,6 +9,7 @@ import onnx
 import pytest
 
 from conformance.exact.judgement import samples
+from conformance.exact.judgement.node_comparison import enclose_part
 from conformance.exact.judgement.samples import special_places
 from conformance.exact.reference.node_enclosures import NodeScope, enclose
 from conformance.own.audit.judgement import JudgementOptions, NodeVerdict, judge_nodes
@@ -106,10 +107,8 @@ def test_sample_of_rows_has_each_special_value(special: float) -> None:
     model, values = make_case("Softmax", [(997, 10)], {}, 17)
     values["i0"][613, 4] = special
     node = model.graph.node[0]
-    scope = NodeScope.of(model)
-    sample = samples.take_sample(
-        node, scope.node(node), {"i0": values["i0"]}, {"Y": values["Y"]}, samples.SAMPLED_ABOVE
-    )
+    known = {"i0": values["i0"]}
+    sample = samples.take_sample(node, NodeScope.of(model), known, {"Y": values["Y"]}, samples.SAMPLED_ABOVE)
     assert sample is not None
     assert 613 in sample.indices[0, 0]
     assert len(sample.indices[0, 0]) < 200
@@ -123,3 +122,27 @@ def test_special_places_have_ties() -> None:
     array[30] = array[31]
     dense = np.concatenate([*special_places(np.repeat(array, 50), 8)])
     assert len(dense) > 12
+
+
+def test_equal_small_nodes_are_judged_once_and_a_different_one_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    nodes = "a = Unsqueeze (X, i) b = Unsqueeze (X, i) c = Unsqueeze (X, i) d = Unsqueeze (X, j)"
+    text = f"m (float[2] X, int64[1] i, int64[1] j) => (float[N, M] d) {{ {nodes} }}"
+    model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["": 13]> {text}')
+    X = np.array([1, 2], np.float32)
+    values = {"X": X, "i": np.array([0]), "j": np.array([1]), **dict.fromkeys("abc", X[None]), "d": X[:, None]}
+    values["c"] = np.array([[1, 3]], np.float32)
+    judged = []
+
+    def count(*arguments: Any) -> Any:
+        judged.append(arguments[1].output[0])
+        return enclose_part(*arguments)
+
+    monkeypatch.setattr("conformance.own.audit.judgement.enclose_part", count)
+    found = judge_nodes(model, RecordedValues(values, {}, []))
+    assert judged == ["a", "c", "d"]
+    assert [(node.number, node.name, str(node.verdict)) for node in found] == [
+        (0, "a", "correct"),
+        (1, "b", "correct"),
+        (2, "c", "wrong"),
+        (3, "d", "correct"),
+    ]

@@ -40,6 +40,8 @@ from conformance.exact.reference.tolerances import NARROW, SIGNED_ZERO, WIDE_FOR
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    import onnx
+
     from conformance.exact.reference.nodes import Node, NodeEnclosure
     from conformance.exact.reference.numbers.enclosure import Tensor
 
@@ -134,7 +136,7 @@ def enclose_node(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     ]
 
 
-def has_signed_zeros(node: Node) -> bool:
+def has_signed_zeros(node: Node | onnx.NodeProto) -> bool:
     """Return whether IEEE 754 determines the sign of each zero that a node returns: a requirement of level `should`.
 
     The expected values of `enclose_node` have these signs.

@@ -289,7 +289,7 @@ class Enclosure(ArithmeticOperators, FormulaTensor):
     @property
     def is_exact(self) -> bool:
         """Whether all evaluations give the same elements."""
-        return not np.any(self.error) and self.unspecified is None
+        return self.unspecified is None and not self.error.any()
 
     def moved(self, movement: Callable[[Array], Array]) -> Enclosure:
         """Return the elements, with their bounds, in other positions."""

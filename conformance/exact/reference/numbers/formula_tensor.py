@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from math import prod
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 
@@ -24,9 +24,12 @@ from conformance.exact.reference.tolerances import FUNCTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import Protocol
 
     from conformance.exact.models.arrays import Array
     from conformance.exact.reference.numbers.precision import Precision
+else:
+    Protocol = object  # `isinstance` is slow for the subclasses of a protocol
 
 
 class FormulaTensor(Protocol):
