@@ -239,7 +239,7 @@ def add_options(command: Callable[..., None]) -> Callable[..., None]:
 
     The verb first checks that its outputs are different files and replace none of its inputs.
     """
-    groups = {"settings": list(RUN_OPTIONS), "selection": ["keyword", *SELECTION_OPTIONS.values()]}
+    groups = {"settings": list(RUN_OPTIONS), "selection": ["keyword", *SELECTION_OPTIONS]}
     own = inspect.signature(command).parameters
     entries: dict[str, OptionEntry] = {}
 
@@ -252,9 +252,9 @@ def add_options(command: Callable[..., None]) -> Callable[..., None]:
 
             given["settings"] = settings_from_options(values["settings"])
         if "selection" in own:
-            from conformance.run.corpus_run.settings import Selection
+            from conformance.run.corpus_run.settings import selection_from_values
 
-            given["selection"] = Selection.from_values(values["selection"])
+            given["selection"] = selection_from_values(values["selection"])
         if "outputs" in own:
             given["outputs"] = ReportFiles({name: path for name in FORMATS if (path := given.pop(name))})
         if "verbose" not in own:

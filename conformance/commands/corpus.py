@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from conformance.corpus.cases.corpus import Corpus, CorpusCase
     from conformance.own.model_cases.model_cases import ModelCases
     from conformance.own.model_cases.onnx_cases import OnnxCases
-    from conformance.run.corpus_run.settings import Selection
+    from conformance.run.results.records import Selection
 
 
 @add_options
@@ -34,6 +34,7 @@ def list_(
     """List the cases with level and title; with an option, list clauses, backends, generators or coverage instead."""
     from conformance.base.plugins import registered_entry_points
     from conformance.corpus.cases.corpus import bundled_corpus_path, open_corpus
+    from conformance.run.corpus_run.settings import select_cases
 
     if backends or generators:
         from conformance.corpus.generation.generators import generator_locations
@@ -47,7 +48,7 @@ def list_(
         for line in _coverage(corpus):
             print_line(line)
         return
-    chosen = selection.select(corpus)
+    chosen = select_cases(corpus, selection)
     for line in _clauses(corpus) if clauses else _cases(corpus, chosen):
         print_line(line)
 
@@ -114,10 +115,11 @@ def export(directory: Path, *, selection: Selection, data: Path | None = None) -
     """
     from conformance.corpus.cases.corpus import bundled_corpus_path, open_corpus
     from conformance.corpus.generation.export import exported_files
+    from conformance.run.corpus_run.settings import select_cases
 
     check_empty(directory)
     corpus = open_corpus(data or bundled_corpus_path())
-    chosen = selection.select(corpus)
+    chosen = select_cases(corpus, selection)
     if not chosen:
         raise UsageError("no-case-selected")
     with progress_counter("cases", len(chosen)) as progress:

@@ -18,7 +18,6 @@ from conformance.base.processes.start import ChildDied, run_in_child
 from conformance.base.serialization.printable_text import print_line
 from conformance.base.verdicts import Level
 from conformance.commands.command_options import add_options, print_written_reports
-from conformance.run.corpus_run.run_options import SELECTION_OPTIONS
 from conformance.run.report.report_files import ReportFiles, write_reports
 
 if TYPE_CHECKING:
@@ -101,20 +100,20 @@ def _with_selection(settings: Settings, run: InterruptedRun) -> Settings:
     Raises:
         UsageError: `--results` names another file than `--resume`.
     """
-    from conformance.run.corpus_run.settings import Selection, Shard
+    from msgspec import structs
+
+    from conformance.run.corpus_run.resume import recorded_selection
 
     if settings.results is not None and settings.results.absolute() != run.target.absolute():
         raise UsageError("options-conflict.results")
-    recorded = run.header.selection
-    selection = settings.selection
-    shard = settings.shard
+    recorded = recorded_selection(run.header)
+    shard = settings.selection.shard
+    selection = structs.replace(settings.selection, shard=None)
     if not selection.options:
-        values = {name: recorded.get(option, "").split() for option, name in SELECTION_OPTIONS.items()}
-        selection = Selection.from_values({"keyword": recorded.get("-k", ""), **values})
-    if shard is None and "--shard" in recorded:
-        shard = Shard.parse(recorded["--shard"])
+        selection = recorded
+    selection = structs.replace(selection, shard=shard or recorded.shard)
     level = Level(run.header.criterion.level) if settings.fail_level is Level.MUST else settings.fail_level
-    return replace(settings, selection=selection, results=run.target, fail_level=level, shard=shard)
+    return replace(settings, selection=selection, results=run.target, fail_level=level)
 
 
 def _continue_in_child(results: Path | None) -> None:

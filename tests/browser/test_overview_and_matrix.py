@@ -163,7 +163,7 @@ def test_reset_shows_all_cases(show: Show) -> None:
 
 def test_partial_run_has_a_banner(show: Show) -> None:
     corpus = {"version": "1.0.0", "digest": "sha256:00", "cases": 900, "selected": 7}
-    page = show(small_run(corpus=corpus, selection={"-k": "argmax", "--fail-level": "must"}))
+    page = show(small_run(corpus=corpus, selections=[{"keyword": "argmax"}]))
     assert re.findall(r"\d+", page.text(".banner")) == ["7", "900"]
 
 

@@ -12,6 +12,7 @@ from msgspec import to_builtins
 from msgspec.structs import replace
 
 from conformance.base.serialization.decoding import schema_violation
+from conformance.run.results.records import Selection
 from conformance.run.results.results_file import read_results
 
 RIGHT, WRONG, FAULTY = ("fake_subject:always_right", "fake_subject:always_wrong", "fake_subject:follows_environment")
@@ -91,13 +92,13 @@ class TestMerge:
         ran("a.jsonl", "-b", RIGHT, "-k", "argmax")
         ran("b.jsonl", "-b", RIGHT, "-k", "momentum")
         assert command("merge", "a.jsonl", "b.jsonl", "--output", "all.jsonl").status == 0
-        assert read_results(here / "all.jsonl").header.selection["-k"] == "argmax | momentum"
+        assert read_results(here / "all.jsonl").header.selections == [Selection("argmax"), Selection("momentum")]
 
     def test_parts_that_make_the_whole_are_the_whole(self, command, ran, here):
         ran("a.jsonl", "-b", RIGHT, "-k", "argmax")
         ran("b.jsonl", "-b", RIGHT, "-k", "not argmax")
         assert command("merge", "a.jsonl", "b.jsonl", "--output", "all.jsonl").status == 0
-        assert read_results(here / "all.jsonl").header.selection == {"--fail-level": "must"}
+        assert read_results(here / "all.jsonl").header.selections == []
 
     def test_merge_with_interrupted_run_fails(self, command, ran, here):
         ran("a.jsonl", "-b", WRONG, "-x")

@@ -13,6 +13,7 @@ from corpora import ADAM, EXACT, INDEX, SHOULD, SILENT, SMALL
 from repository import SUPPORT
 
 from conformance.base.serialization.decoding import schema_violation
+from conformance.run.results.records import Selection
 from conformance.run.results.results_file import read_results
 
 RIGHT, WRONG = "fake_subject:always_right", "fake_subject:always_wrong"
@@ -122,7 +123,7 @@ class TestRun:
     def test_selection_is_recorded_in_header(self, run, here):
         run("-b", RIGHT, "-k", "argmax", "--fail-level", "should", "--results", "out.jsonl")
         header = read_results(here / "out.jsonl").header
-        assert (header.selection["-k"], header.selection["--fail-level"]) == ("argmax", "should")
+        assert (header.selections, header.criterion.level) == ([Selection("argmax")], "should")
         assert (header.corpus.selected, header.corpus.cases) == (2, len(SMALL))
 
     def test_selection_with_only_unsupported_cases_fails_run(self, run):

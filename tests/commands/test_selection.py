@@ -9,6 +9,7 @@ from command_outputs import results_by_key
 from corpora import ADAM, EXACT, INDEX, REPEATED, SEVERAL, SHOULD, SILENT, SMALL, write_part
 from refusals import assert_bad_input
 
+from conformance.run.results.records import Selection
 from conformance.run.results.results_file import read_results
 
 RIGHT = "fake_subject:always_right"
@@ -52,11 +53,7 @@ def test_list_by_operator_selects_subgraphs_and_functions(command, tmp_path):
 class TestRun:
     def test_selection_is_in_results_and_terminal(self, run, here):
         ended = run("-b", RIGHT, "--tag", "adam", "--select-level", "must", "--results", "out.jsonl")
-        assert read_results(here / "out.jsonl").header.selection == {
-            "--tag": "adam",
-            "--select-level": "must",
-            "--fail-level": "must",
-        }
+        assert read_results(here / "out.jsonl").header.selections == [Selection(tag=("adam",), select_level=("must",))]
         assert re.search(rf"\b1 of {len(SMALL)} cases .*--tag adam --select-level must", ended.out)
 
     def test_selection_with_two_workers_is_the_same(self, run_apart, here):

@@ -21,7 +21,7 @@ from conformance.run.expectations.criterion import PassCriterion
 from conformance.run.expectations.rules import CriterionSettings
 from conformance.run.judging.execute import judge_case
 from conformance.run.judging.judging_options import ExecutionOptions
-from conformance.run.results.records import HistoryRecord
+from conformance.run.results.records import HistoryRecord, Selection
 from conformance.studies.history.store import HistoryStore, StoredRelease
 from conformance.subjects.calling.subject_names import Subject, SubjectKind, SubjectName
 
@@ -75,7 +75,7 @@ def run_release(
         corpus, [Subject(subject, "1.0", backend)], criterion, path, diagnosis=False, options={subject: options}
     )
     selected = [case for id, case in corpus.cases.items() if cases is None or id in cases]
-    recorder.begin(len(selected), {}, "onnx-conformance run", len(selected))
+    recorder.begin(len(selected), Selection(), "onnx-conformance run", len(selected))
     for case in selected:
         options = ExecutionOptions(is_recording=True)
         result = judge_case(Subject(subject, "1.0", backend), load_case(corpus, case), options)

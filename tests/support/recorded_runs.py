@@ -11,7 +11,7 @@ from conformance.run.expectations.criterion import PassCriterion
 from conformance.run.expectations.expectations_file import Expectation, Expectations
 from conformance.run.expectations.rules import CriterionSettings
 from conformance.run.judging.execute import judge_case
-from conformance.run.results.records import Judged
+from conformance.run.results.records import Judged, Selection
 from conformance.subjects.calling.subject_names import Subject
 
 EXPECTED = Expectations("acme", (Expectation((ADAM,), Verdict.FAIL, "known <script>", "acme.toml, entry 1"),))
@@ -27,7 +27,7 @@ def record_run(corpus, path, backends: dict, expectations=None) -> None:
     gate = PassCriterion(CriterionSettings(Level.MUST, expectations or {}), dict.fromkeys(backends, "backend"))
     subjects = [Subject(name, "1.0", backend) for name, backend in backends.items()]
     recorder = Recorder(corpus, subjects, gate, path)
-    recorder.begin(len(corpus.cases), {"-k": "test"}, "onnx-conformance run")
+    recorder.begin(len(corpus.cases), Selection("test"), "onnx-conformance run")
     for name, backend in backends.items():
         for case in corpus.cases:
             recorder.add(make_result(name, backend, corpus, case))

@@ -293,7 +293,6 @@ def assemble_run(subjects: tuple[str, ...], cases: list[Any], results: list[Any]
         "corpus": {"version": "1.0.0", "digest": "sha256:" + "5e" * 32, "cases": len(cases), "selected": selected},
         "subjects": [{"id": subject, "kind": "backend", "version": "1.20.1"} for subject in subjects],
         "environment": {"python": "3.11.2", "numpy": "2.1.0", "platform": "Linux x86_64"},
-        "selection": {"--fail-level": "must"},
         "command": "onnx-conformance run -b reference -b onnxruntime",
         "clauses": CLAUSES,
         "criterion": {"level": "must", "require": [], "expected_results": len(results), "expectations": []},

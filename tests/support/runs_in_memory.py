@@ -37,7 +37,7 @@ def make_header(**fields: Any) -> Header:
     given = to_builtins(fields)
     criterion = {"level": "must", "require": [], "expected_results": 0, "expectations": []}
     header = {"record": "header", "format": 2, "suite": "0", "subjects": [], "command": "", "started": 0}
-    header |= {name: {} for name in ("environment", "selection", "clauses", "options")}
+    header |= {name: {} for name in ("environment", "clauses", "options")}
     header["corpus"] = {"version": "1.0.0", "digest": "0", "cases": 0, "selected": 0}
     criterion |= given.pop("criterion", {})
     return convert({**header, "criterion": criterion, **given}, Header)

@@ -33,6 +33,7 @@ from conformance.run.results.records import (
     Header,
     Judged,
     Result,
+    Selection,
     SubjectRecord,
 )
 from conformance.run.results.results_file import FORMAT, MAX_FILE_BYTES, encode_record, read_results
@@ -129,12 +130,12 @@ def audit_results(document: AuditDocument, expectations: Mapping[str, Expectatio
         ),
         subjects=[SubjectRecord(subject, SubjectKind.BACKEND, version) for subject, version in versions.items()],
         environment=environment,
-        selection={"--node": "some"} if document.is_part else {},
         command="; ".join(commands),
         clauses={},
         criterion=criterion.settings.record(len(results)),
         options={},
         started=0.0,
+        selections=[Selection(other_options={"--node": "some"})] if document.is_part else [],
     )
     footer = Footer(
         results=len(results),

@@ -13,11 +13,11 @@ from conformance.base.verdicts import Level
 from conformance.corpus.cases.case_loading import load_case
 from conformance.corpus.cases.corpus import bundled_corpus_path, find_case, open_corpus
 from conformance.run.corpus_run.environment_versions import dependency_versions
-from conformance.run.corpus_run.settings import Selection, Settings
+from conformance.run.corpus_run.settings import Settings
 from conformance.run.diagnosis.reproduction.reproduction_folder import reproduction_files
 from conformance.run.judging.execute import execute
 from conformance.run.results.recorded_environment import describe_environment, rerun_command, rerun_options
-from conformance.run.results.records import Assessment, Result, SubjectRecord, effective_level
+from conformance.run.results.records import Assessment, Result, Selection, SubjectRecord, effective_level
 from conformance.run.results.results_file import check_recorded_corpus, read_results
 from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
 from conformance.subjects.isolation.start_subjects import started_subjects

@@ -14,12 +14,11 @@ from msgspec.structs import asdict, replace
 
 from conformance import __version__
 from conformance.base.errors import ResultsError
-from conformance.run.corpus_run.settings import Shard
 from conformance.run.diagnosis.collected_results import ResultCollector
 from conformance.run.expectations.criterion import CaseFacts, Completeness, MissingCause, PassCriterion, case_facts
 from conformance.run.expectations.rules import recorded_criterion
 from conformance.run.results.recorded_environment import join_identities
-from conformance.run.results.records import ArchiveRecord, Diagnosed, Footer, Header
+from conformance.run.results.records import ArchiveRecord, Diagnosed, Footer, Header, Selection, Shard
 from conformance.run.results.result_releases import separate_releases
 from conformance.run.results.results_file import FORMAT
 
@@ -31,8 +30,6 @@ if TYPE_CHECKING:
     from conformance.corpus.cases.corpus import Corpus
     from conformance.run.results.records import CriterionRecord, ResultRow, SubjectIdentity, SubjectRecord
     from conformance.run.results.results_file import Key, Results
-
-SHARD_OPTION = "--shard"
 
 
 @dataclass(frozen=True)
@@ -79,7 +76,7 @@ def merge_runs(runs: Sequence[Results], corpus: Corpus | None = None) -> MergedR
         ResultsError: the runs differ in corpus, criterion or version of a subject, or have a result in common.
     """
     runs = sorted(runs, key=lambda run: run.path)
-    if not any(SHARD_OPTION in run.header.selection for run in runs):  # an upgrade between two shards is a mistake
+    if not any(map(_shards, runs)):  # an upgrade between two shards is a mistake
         runs = separate_releases(runs)
     _check_runs(runs)
     subjects = _subjects(runs)
@@ -109,7 +106,7 @@ def _check_runs(runs: Sequence[Results]) -> None:
         if _criterion_of(run) != _criterion_of(first):
             raise ResultsError("criteria-differ", path=run.path, first=first.path)
     for run in runs:
-        if " " in run.header.selection.get(SHARD_OPTION, ""):
+        if len(_shards(run)) > 1:
             raise ResultsError("shards-missing", path=run.path)
     seen: dict[Key, str] = {}
     for run in runs:
@@ -155,30 +152,29 @@ def _header(runs: Sequence[Results], subjects: Sequence[SubjectRecord], rows: Se
         corpus=replace(corpus, selected=max(cases, *(run.header.corpus.selected for run in runs))),
         subjects=list(subjects),
         environment=_join_values(run.header.environment for run in runs),
-        selection=_selection(runs, is_complete=len(rows) == corpus.cases * len(subjects)),
         command=" && ".join(dict.fromkeys(run.header.command for run in runs)),
         clauses={id: clause for run in runs for id, clause in sorted(run.header.clauses.items())},
         criterion=_criterion_record(runs),
         options={subject: words for run in reversed(runs) for subject, words in run.header.options.items()},
         started=min(run.header.started for run in runs),
+        selections=_selections(runs, is_complete=len(rows) == corpus.cases * len(subjects)),
     )
 
 
-def _selection(runs: Sequence[Results], *, is_complete: bool) -> dict[str, str]:
-    """Return the options that restricted the merged run to some of the cases, with their values.
+def _selections(runs: Sequence[Results], *, is_complete: bool) -> list[Selection]:
+    """Return the different selections that restricted the merged run to some of the cases.
 
-    `--shard` is included only if the results of a shard are missing.
+    They have shards only if the results of a shard are missing.
 
     Args:
         is_complete: whether the merged run has a result of every case on every subject.
     """
-    joined = _join_values(run.header.selection for run in runs)
-    selection = {name: text for name, text in joined.items() if name == "--fail-level" or not is_complete}
-    if SHARD_OPTION in selection:
-        selection[SHARD_OPTION] = selection[SHARD_OPTION].replace(" | ", " ")
-    return (
-        selection if _missing_shards(runs) else {name: text for name, text in selection.items() if name != SHARD_OPTION}
-    )
+    if is_complete:
+        return []
+    found = [selection for run in runs for selection in run.header.selections]
+    if not _missing_shards(runs):
+        found = [replace(selection, shard=None) for selection in found]
+    return [each for number, each in enumerate(found) if each != Selection() and each not in found[:number]]
 
 
 def _join_values(mappings: Iterable[dict[str, str]]) -> dict[str, str]:
@@ -207,7 +203,7 @@ def _footer(runs: Sequence[Results], header: Header, criterion: PassCriterion, d
     completeness = Completeness(
         recorded=sum(run.footer.results for run in runs),
         expected=header.criterion.expected_results,
-        is_selection=bool(set(header.selection) - {"--fail-level"}),
+        is_selection=bool(header.selections),
         cause=MissingCause.ENDED_EARLY,
         missing_shards=_missing_shards(runs),
     )
@@ -228,11 +224,15 @@ def _missing_shards(runs: Sequence[Results]) -> dict[str, list[Shard]]:
     """Return the shards without results, for each subject that lacks the results of some shards."""
     found: dict[str, set[Shard]] = defaultdict(set)
     for run in runs:
-        if text := run.header.selection.get(SHARD_OPTION):
+        if shards := _shards(run):
             for subject in run.header.subjects:
-                found[subject.id] |= {Shard.parse(part) for part in text.split()}
+                found[subject.id] |= shards
     missing = {subject: sorted(_all_of(shards) - shards) for subject, shards in sorted(found.items())}
     return {subject: shards for subject, shards in missing.items() if shards}
+
+
+def _shards(run: Results) -> set[Shard]:
+    return {selection.shard for selection in run.header.selections if selection.shard is not None}
 
 
 def _all_of(shards: Iterable[Shard]) -> set[Shard]:

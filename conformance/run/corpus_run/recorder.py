@@ -44,6 +44,7 @@ from conformance.run.results.records import (
     Header,
     Judged,
     Result,
+    Selection,
     SubjectRecord,
     case_record,
     effective_level,
@@ -338,12 +339,12 @@ class Recorder:
         self.repeated = 0
         self.header: Header | None = None
 
-    def begin(self, selected: int, selection: Mapping[str, str], command: str, expected_results: int = 0) -> None:
+    def begin(self, selected: int, selection: Selection, command: str, expected_results: int = 0) -> None:
         """Open the results file and write the header.
 
         Args:
             selected: number of cases that are run.
-            selection: the options that select cases, with their values.
+            selection: the conditions on the cases.
             command: the command line.
             expected_results: number of results that the run must have.
         """
@@ -353,9 +354,7 @@ class Recorder:
         self._write(header)
         self.header = header
 
-    def new_header(
-        self, selected: int, selection: Mapping[str, str], command: str, expected_results: int = 0
-    ) -> Header:
+    def new_header(self, selected: int, selection: Selection, command: str, expected_results: int = 0) -> Header:
         """Return the header record; the arguments are those of `begin`."""
         corpus = self._corpus
         return Header(
@@ -364,12 +363,12 @@ class Recorder:
             corpus=CorpusRecord(corpus.version, corpus.digest, len(corpus.cases), selected, corpus.name),
             subjects=[_subject(subject) for subject in self._subjects],
             environment=run_environment(self._subjects),
-            selection=dict(selection),
             command=command,
             clauses={id: ClauseRecord(clause.text, clause.source) for id, clause in clauses().items()},
             criterion=self.judged.criterion.settings.record(expected_results),
             options=self._options,
             started=round(time.time(), 3),
+            selections=[selection] if selection != Selection() else [],
         )
 
     def resume(self, run: InterruptedRun) -> None:

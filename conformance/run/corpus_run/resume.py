@@ -11,10 +11,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from msgspec import structs
+
 from conformance.base.errors import ResultsError, UsageError
 from conformance.base.files.atomic_write import real_path
 from conformance.base.files.journal import Journal, UnsafeState, first_difference, open_state, state_errors
 from conformance.run.results.recorded_environment import without_data
+from conformance.run.results.records import Selection
 from conformance.run.results.results_file import IndexedLines, LazyRecords, record_kind
 
 if TYPE_CHECKING:
@@ -111,7 +114,7 @@ class PartialResults:
             raise UsageError("cannot-write.results", path=self._target, reason=error.strerror) from None
 
 
-_EQUAL_KEYS = ("format", "suite", "subjects", "environment", "selection", "clauses")
+_EQUAL_KEYS = ("format", "suite", "subjects", "environment", "selections", "clauses")
 """Keys of the header whose values must be equal in an interrupted run and the run that continues it."""
 
 
@@ -193,13 +196,7 @@ def read_interrupted_run(path: Path) -> InterruptedRun:
     return InterruptedRun(target, source, size, header, results, cases, archives, is_complete)
 
 
-PYTEST_SELECTION_KEYS = ("-m", "--deselect", "--lf", "--sw", "pytest")
-"""Keys of pytest's own options in a recorded selection; they are known only after pytest has started."""
-
-
-def check_before_start(
-    before: InterruptedRun, digest: str, settings: Settings, selection: Mapping[str, str], keys: Collection[Key]
-) -> None:
+def check_before_start(before: InterruptedRun, digest: str, settings: Settings, keys: Collection[Key]) -> None:
     """Check what can be checked before a subject is started: nothing must start for a file of another run.
 
     `check_can_resume` checks the remaining properties, such as the versions of the subjects.
@@ -208,7 +205,6 @@ def check_before_start(
         before: the interrupted run.
         digest: digest of the corpus.
         settings: the settings of the new run.
-        selection: the selection that the new run would record, without pytest's own options.
         keys: the pairs of subject and case that the new run would execute.
 
     Raises:
@@ -216,12 +212,11 @@ def check_before_start(
         ResultsError: the file has a result that the run cannot have.
     """
     header = before.header
-    recorded = {name: value for name, value in header.selection.items() if name not in PYTEST_SELECTION_KEYS}
     _require_equal(
         before,
         ("corpus", header.corpus.digest, digest),
         ("subjects", [[each.kind, each.id] for each in header.subjects], settings.subject_keys),
-        ("selection", recorded, dict(selection)),
+        ("selection", recorded_selection(header), settings.selection),
         ("level", header.criterion.level, str(settings.fail_level)),
         ("require", sorted(header.criterion.require), sorted(settings.require)),
         ("options", without_data(header.options), without_data(settings.options_by_subject)),
@@ -230,6 +225,12 @@ def check_before_start(
         if (subject, case) not in keys:
             problem = f"has a result of {case} on {subject}, which the run does not select"
             raise ResultsError("malformed.interrupted", source=before.source, problem=problem)
+
+
+def recorded_selection(header: Header) -> Selection:
+    """Return the selection of a run without pytest's own options, which pytest knows only when it starts."""
+    selection = header.selections[0] if header.selections else Selection()
+    return structs.replace(selection, other_options={})
 
 
 def check_can_resume(before: InterruptedRun, header: Header) -> None:

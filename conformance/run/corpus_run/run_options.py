@@ -66,15 +66,8 @@ def option_entries(table: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Optio
 
 RUN_OPTIONS = option_entries(tomllib.loads(Path(__file__).with_name("options.toml").read_text("utf-8")))
 """Every option that the command line and the pytest plugin share, by the name of its parameter."""
-
-SELECTION_OPTIONS: Mapping[str, str] = {
-    "--case": "case",
-    "--tag": "tag",
-    "--clause": "clause",
-    "--select-level": "select_level",
-    "--operator": "operator",
-}
-"""The repeatable options that select cases, with the names of their parameters."""
+SELECTION_OPTIONS = ("case", "tag", "clause", "select_level", "operator")
+"""Names of the parameters whose options are repeatable and select cases."""
 
 
 def flag_name(name: str) -> str:

@@ -14,6 +14,8 @@ from pathlib import Path
 from tempfile import gettempdir
 from typing import TYPE_CHECKING
 
+from msgspec import structs
+
 from conformance.base.errors import CorpusError, UsageError
 from conformance.base.files.atomic_write import read_regular, real_path, write_text_atomically
 from conformance.base.serialization.decoding import MalformedError, decode_json
@@ -22,11 +24,12 @@ from conformance.corpus.cases.case_loading import runnable_cases
 from conformance.corpus.cases.corpus import bundled_corpus_path, check_files, read_manifest
 from conformance.run.corpus_run.recorder import Recorder
 from conformance.run.corpus_run.resume import InterruptedRun, check_before_start, check_can_resume
-from conformance.run.corpus_run.settings import command_line
+from conformance.run.corpus_run.settings import command_line, select_cases, select_shard
 from conformance.run.expectations.criterion import Completeness, MissingCause, PassCriterion
 from conformance.run.expectations.expectations_file import read_expectations_by_subject
 from conformance.run.expectations.rules import criterion_for_run
 from conformance.run.judging.profile_rules import load_profile
+from conformance.run.results.records import Selection
 from conformance.subjects.calling.subject_names import SubjectKind
 from conformance.subjects.isolation.start_subjects import clients_of
 
@@ -94,7 +97,7 @@ class RunSession:
             self._open_corpus()
             if interrupted_run is not None:
                 keys = {(named.text, id) for named in settings.subjects for id in self.cases_of(named.kind)}
-                check_before_start(interrupted_run, self.corpus.digest, settings, self.selection(), keys)
+                check_before_start(interrupted_run, self.corpus.digest, settings, keys)
                 starting = settings.start_subjects()
             assert starting is not None
             names = [named.text for named in settings.subjects]
@@ -107,7 +110,7 @@ class RunSession:
             if last_failed:
                 by_id = {item_id(*item): item for item in self.items}
                 self.restrict({by_id[id] for id in select_last_failed(by_id, settings.fail_level)})
-            self._is_selected = bool(settings.selection.options or settings.shard)
+            self._is_selected = settings.selection != Selection()
             self.recorder = self._new_recorder(expectations)
         except BaseException:
             if starting is not None:
@@ -118,10 +121,9 @@ class RunSession:
         """Open the corpus, select the cases, and check that the files of these cases exist."""
         self.corpus = read_manifest(real_path(self.settings.data or bundled_corpus_path()))
         self._runnable: dict[SubjectKind, frozenset[str]] = {}
-        self.cases = self.settings.selection.select(self.corpus)
+        self.cases = select_cases(self.corpus, self.settings.selection)
         self._require_min_cases()
-        if self.settings.shard is not None:
-            self.cases = self.settings.shard.select(self.cases)
+        self.cases = select_shard(self.cases, self.settings.selection.shard)
         check_files(self.corpus, self.cases.values())
 
     def _require_min_cases(self) -> None:
@@ -244,7 +246,8 @@ class RunSession:
             cause=cause,
             deaths=deaths,
             repeated=self.recorder.repeated,
-            is_shard=self.settings.shard is not None,  # other shards may have the missing cases; `merge` checks that
+            # other shards may have the missing cases; `merge` checks that
+            is_shard=self.settings.selection.shard is not None,
         )
 
     def abandon(self, error: BaseException | None) -> None:
@@ -266,16 +269,9 @@ class RunSession:
         for client in clients_of(self.subjects).values():
             client.end()
 
-    def selection(self) -> dict[str, str]:
-        """Return the options that select the cases, with their values."""
-        settings = self.settings
-        selection = {
-            **self.more_options,
-            **settings.selection.options,
-            "--fail-level": settings.fail_level,
-            "--shard": settings.shard or "",
-        }
-        return {name: str(value) for name, value in selection.items() if value}
+    def selection(self) -> Selection:
+        """Return the conditions on the cases, with those of pytest's own options."""
+        return structs.replace(self.settings.selection, other_options=dict(self.more_options))
 
 
 ITEM_PREFIX = "onnx-conformance::"

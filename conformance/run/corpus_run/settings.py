@@ -13,11 +13,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec import structs
+
 from conformance.base.errors import UnknownName, UsageError
 from conformance.base.files.atomic_write import check_results_target
 from conformance.base.verdicts import Level
 from conformance.corpus.cases.corpus import find_case
 from conformance.run.corpus_run.run_options import RUN_OPTIONS, SELECTION_OPTIONS, flag_name
+from conformance.run.results.records import Selection, Shard
 from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
 from conformance.subjects.isolation.protocol import Limits, parse_memory_size
 from conformance.subjects.isolation.start_subjects import StartingSubjects
@@ -42,39 +45,16 @@ CONTROL_FLOW = frozenset({"If", "Loop", "Scan"})
 """Operators with subgraphs, in which there can be other operators."""
 
 
-@dataclass(frozen=True, order=True)
-class Shard:
-    """One of several disjoint parts of the cases of a corpus: 3/8 is the third of eight parts.
+def parse_shard(text: str) -> Shard:
+    """Return the shard that a text such as "3/8" names.
 
-    Attributes:
-        number: number of the shard, from 1.
-        of: number of shards.
+    Raises:
+        UsageError: the text does not have this form, or there are fewer shards.
     """
-
-    number: int
-    of: int
-
-    @classmethod
-    def parse(cls, text: str) -> Shard:
-        """Return the shard for the value of `--shard`, such as `3/8`.
-
-        Raises:
-            UsageError: the text does not have this form.
-        """
-        match = _SHARD_PATTERN.fullmatch(text)
-        if match is None or int(match[1]) > int(match[2]):
-            raise UsageError("malformed-shard", text=text)
-        return cls(int(match[1]), int(match[2]))
-
-    def __str__(self) -> str:
-        return f"{self.number}/{self.of}"
-
-    def select(self, cases: Mapping[str, CorpusCase]) -> dict[str, CorpusCase]:
-        """Return the cases of this shard: every `of`-th case in the order of the ids.
-
-        Each shard thus has cases of each operator.
-        """
-        return {id: cases[id] for id in sorted(cases)[self.number - 1 :: self.of]}
+    match = _SHARD_PATTERN.fullmatch(text)
+    if match is None or int(match[1]) > int(match[2]):
+        raise UsageError("malformed-shard", text=text)
+    return Shard(int(match[1]), int(match[2]))
 
 
 def check_keyword(keyword: str) -> None:
@@ -95,73 +75,50 @@ def check_keyword(keyword: str) -> None:
         raise UsageError("malformed-keyword", keyword=keyword, error=error) from None
 
 
-@dataclass(frozen=True)
-class Selection:
-    """The conditions of the selection options; a case is selected if it satisfies all of them.
-
-    An empty attribute is not a condition. An attribute with several values is satisfied by a case with any of the
-    values.
-
-    Attributes:
-        keyword: expression over ids, the value of `-k`.
-        case: ids of cases.
-        tag: tags of the case.
-        clause: ids of clauses that the case tests.
-        select_level: levels of the case.
-        operator: operators of the case's model, also in subgraphs and functions.
+def selection_from_values(values: Mapping[str, Any]) -> Selection:
+    """Return the selection for option values; the keys are parameter names, such as `select_level`.
 
     Raises:
-        UsageError: the expression is too long or malformed.
+        UsageError: the expression of `-k` is too long or malformed.
     """
+    conditions: dict[str, Any] = {name: tuple(map(str, values.get(name) or ())) for name in SELECTION_OPTIONS}
+    keyword = values.get("keyword") or ""
+    check_keyword(keyword)
+    return Selection(keyword, **conditions)
 
-    keyword: str = ""
-    case: tuple[str, ...] = ()
-    tag: tuple[str, ...] = ()
-    clause: tuple[str, ...] = ()
-    select_level: tuple[str, ...] = ()
-    operator: tuple[str, ...] = ()
 
-    def __post_init__(self) -> None:
-        """Check that `keyword` is well-formed."""
-        check_keyword(self.keyword)
+def select_cases(corpus: Corpus, selection: Selection) -> dict[str, CorpusCase]:
+    """Return the cases of a corpus that satisfy the conditions, by id; those of all shards.
 
-    @property
-    def options(self) -> dict[str, str]:
-        """The selection options that are given and their values, in the form that a results file stores."""
-        values = {option: " ".join(getattr(self, name)) for option, name in SELECTION_OPTIONS.items()}
-        return {option: value for option, value in {"-k": self.keyword, **values}.items() if value}
+    If `selection.case` is given, the result is sorted by id.
 
-    @classmethod
-    def from_values(cls, values: Mapping[str, Any]) -> Selection:
-        """Return the selection for option values; the keys are parameter names, such as `select_level`."""
-        conditions = {name: tuple(map(str, values.get(name) or ())) for name in SELECTION_OPTIONS.values()}
-        return cls(values.get("keyword") or "", **conditions)
+    Raises:
+        UnknownName: the corpus has no such case, tag, clause or operator.
+        CorpusError: the description of a case cannot be read.
+    """
+    named = {id: find_case(corpus, id) for id in sorted(set(selection.case))} if selection.case else corpus.cases
+    matches = keyword_matcher(selection.keyword)
+    levels = selection.select_level
+    found = {id: case for id, case in named.items() if (not levels or case.level in levels) and matches(id)}
+    wanted = {"tag": selection.tag, "clause": selection.clause, "operator": selection.operator}
+    if not any(wanted.values()):
+        return found
+    traits = {id: case_traits(corpus, case) for id, case in corpus.cases.items()}
+    for kind, names in wanted.items():
+        _check_known(kind, names, {known for of_case in traits.values() for known in of_case[kind]})
+    return {
+        id: case
+        for id, case in found.items()
+        if all(not names or traits[id][kind] & set(names) for kind, names in wanted.items())
+    }
 
-    def select(self, corpus: Corpus) -> dict[str, CorpusCase]:
-        """Return the selected cases of a corpus by id; if `case` is given, the result is sorted by id.
 
-        Raises:
-            UnknownName: the corpus has no such case, tag, clause or operator.
-            CorpusError: the description of a case cannot be read.
-        """
-        named = {id: find_case(corpus, id) for id in sorted(set(self.case))} if self.case else corpus.cases
-        matches = keyword_matcher(self.keyword)
-        found = {
-            id: case
-            for id, case in named.items()
-            if (not self.select_level or case.level in self.select_level) and matches(id)
-        }
-        wanted = {"tag": self.tag, "clause": self.clause, "operator": self.operator}
-        if not any(wanted.values()):
-            return found
-        traits = {id: case_traits(corpus, case) for id, case in corpus.cases.items()}
-        for kind, names in wanted.items():
-            _check_known(kind, names, {known for of_case in traits.values() for known in of_case[kind]})
-        return {
-            id: case
-            for id, case in found.items()
-            if all(not names or traits[id][kind] & set(names) for kind, names in wanted.items())
-        }
+def select_shard(cases: dict[str, CorpusCase], shard: Shard | None) -> dict[str, CorpusCase]:
+    """Return the cases of a shard: every `of`-th case in the order of the ids; without a shard, all cases.
+
+    Each shard thus has cases of each operator.
+    """
+    return cases if shard is None else {id: cases[id] for id in sorted(cases)[shard.number - 1 :: shard.of]}
 
 
 def keyword_matcher(keyword: str) -> Callable[[str], bool]:
@@ -242,7 +199,6 @@ class Settings:
         diagnosis: whether to search for mutants that explain the failing cases.
         accuracy: whether to report the accuracy of outputs.
         record_outputs: whether the results contain what each subject returned.
-        shard: the part of the cases to run, or None for all cases.
         min_cases: the smallest number of cases of all shards together; fewer are refused.
         repeat: how often each case is run.
         require: operators that every subject must support.
@@ -268,7 +224,6 @@ class Settings:
     diagnosis: bool = True
     accuracy: bool = False
     record_outputs: bool = False
-    shard: Shard | None = None
     min_cases: int = 1
     repeat: int = 1
     require: tuple[str, ...] = ()
@@ -348,16 +303,17 @@ def settings_from_options(options: Mapping[str, Any]) -> Settings:
     """
     given = {name: value for name, value in options.items() if value not in (None, "", [], ())}
     names = [SubjectName.parse(text, kind) for kind in SubjectKind for text in given.pop(kind, ())]
-    selection = {name: given.pop(name) for name in ("keyword", *SELECTION_OPTIONS.values()) if name in given}
+    conditions = {name: given.pop(name) for name in ("keyword", *SELECTION_OPTIONS) if name in given}
     limits = Limits(given.pop("timeout", Limits().timeout), parse_memory_size(str(given.pop("memory", ""))))
     for name, value in given.items():
         option = RUN_OPTIONS[name]
         given[name] = tuple(map(option.type, value)) if option.is_repeatable else option.type(value)
     if "fail_level" in given:
         given["fail_level"] = Level(given["fail_level"])
+    selection = selection_from_values(conditions)
     if "shard" in given:
-        given["shard"] = Shard.parse(given["shard"])
-    return Settings(tuple(names), selection=Selection.from_values(selection), limits=limits, **given)
+        selection = structs.replace(selection, shard=parse_shard(given.pop("shard")))
+    return Settings(tuple(names), selection=selection, limits=limits, **given)
 
 
 def command_line() -> str:

@@ -201,7 +201,7 @@ def _selection_line(outcome: Outcome) -> str:
     others = corpus.cases - corpus.selected
     if not others:
         return line
-    if selected_by := [f"{name} {value}" for name, value in outcome.header.selection.items() if name != "--fail-level"]:
+    if selected_by := [f"{name} {value}" for name, value in outcome.header.selection_options.items()]:
         return f"{line} (selected by {' '.join(selected_by)})"
     kinds = {subject.kind for subject in outcome.header.subjects}
     missing = next((kind.prose for kind in SubjectKind if kind not in kinds), "")

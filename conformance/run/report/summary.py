@@ -190,7 +190,6 @@ def summary(runs: Sequence[Results]) -> Summary:
 
 def _run_summary(run: Results) -> RunSummary:
     criterion = run.header.criterion
-    selection = run.header.selection
     failing = failing_cases(run)
     return RunSummary(
         outcome=run.footer.outcome,
@@ -201,7 +200,7 @@ def _run_summary(run: Results) -> RunSummary:
         reasons=run.footer.reasons,
         level=criterion.level,
         require=list(criterion.require),
-        selection={name: value for name, value in sorted(selection.items()) if name != "--fail-level"},
+        selection=run.header.selection_options,
         expected_results=criterion.expected_results,
         results=run.footer.results,
         interrupted=run.footer.interrupted,

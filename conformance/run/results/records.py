@@ -581,9 +581,73 @@ class HistoryRecord(StoredRecord):
     judged: Count = 0
 
 
-class Header(StoredRecord, tag_field="record", tag="header"):
-    """The first record: corpus, subjects, environment, selection and pass criterion of the run.
+class Shard(Struct, frozen=True, order=True, forbid_unknown_fields=True):
+    """One of several disjoint parts of the cases of a corpus: 3/8 is the third of eight parts.
 
+    `number` counts the parts from 1, and `of` is the number of parts.
+    """
+
+    number: Positive
+    of: Positive
+
+    def __post_init__(self) -> None:
+        """Check that there is a part of this number.
+
+        Raises:
+            ValueError: there are fewer parts.
+        """
+        if self.number > self.of:
+            raise ValueError(f"shard {self} does not exist")
+
+    def __str__(self) -> str:
+        return f"{self.number}/{self.of}"
+
+
+class Selection(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """The conditions on the cases of a run; a case is selected if it satisfies all of them.
+
+    An empty attribute is not a condition. An attribute with several values is satisfied by a case with any of the
+    values.
+
+    Attributes:
+        keyword: expression over ids, the value of `-k`.
+        case: ids of cases.
+        tag: tags of the case.
+        clause: ids of clauses that the case tests.
+        select_level: levels of the case.
+        operator: operators of the case's model, also in subgraphs and functions.
+        shard: the part of the cases that satisfy the other conditions.
+        other_options: options of pytest and of audits that select cases, with their values.
+    """
+
+    keyword: str = ""
+    case: tuple[str, ...] = ()
+    tag: tuple[str, ...] = ()
+    clause: tuple[str, ...] = ()
+    select_level: tuple[str, ...] = ()
+    operator: tuple[str, ...] = ()
+    shard: Shard | None = None
+    other_options: dict[str, str] = {}
+
+    @property
+    def options(self) -> dict[str, str]:
+        """The options of the conditions and their values, as a user types them."""
+        values = {
+            "-k": self.keyword,
+            "--case": " ".join(self.case),
+            "--tag": " ".join(self.tag),
+            "--clause": " ".join(self.clause),
+            "--select-level": " ".join(self.select_level),
+            "--operator": " ".join(self.operator),
+            "--shard": str(self.shard or ""),
+        }
+        return self.other_options | {option: value for option, value in values.items() if value}
+
+
+class Header(StoredRecord, tag_field="record", tag="header"):
+    """The first record: corpus, subjects, environment, selections and pass criterion of the run.
+
+    `selections` is empty if all cases were selected. It has one selection, or the different ones of merged runs.
     `options` has, by subject, the command-line options on which its verdicts depend. `started` is in seconds since
     1970. `history` is present in the files of a history, whose case records are in another file of the history.
     """
@@ -593,13 +657,22 @@ class Header(StoredRecord, tag_field="record", tag="header"):
     corpus: CorpusRecord
     subjects: list[SubjectRecord]
     environment: dict[str, str]
-    selection: dict[str, str]
     command: str
     clauses: dict[str, ClauseRecord]
     criterion: CriterionRecord
     options: dict[str, list[str]]
     started: Seconds
+    selections: list[Selection] = []
     history: HistoryRecord | None = None
+
+    @property
+    def selection_options(self) -> dict[str, str]:
+        """The options that selected cases, with their values; ` | ` stands between those of several selections."""
+        values: dict[str, dict[str, None]] = {}
+        for selection in self.selections:
+            for option, value in selection.options.items():
+                values.setdefault(option, {})[value] = None
+        return {option: " | ".join(given) for option, given in values.items()}
 
 
 class Footer(StoredRecord, tag_field="record", tag="footer"):

@@ -356,7 +356,7 @@ def is_partial(run: Results) -> bool:
     A graph optimizer has results for the cases of its pass only; that does not make a run partial.
     """
     corpus = run.header.corpus
-    is_selected = bool(set(run.header.selection) - {"--fail-level"})
+    is_selected = bool(run.header.selections)
     is_short = run.footer.results < run.header.criterion.expected_results
     return is_short or (is_selected and corpus.selected < corpus.cases)
 

@@ -65,7 +65,7 @@ def _environment_table(inputs: EvidenceInputs) -> Table:
             "fail level": header.criterion.level,
             "profile": profile.name if (profile := header.criterion.profile) else "none",
             "outcome": run.footer.outcome,
-            **{f"selection {name}": value for name, value in header.selection.items()},
+            **{f"selection {name}": value for name, value in header.selection_options.items()},
             **{f"environment {name}": value for name, value in header.environment.items()},
         }
         facts.setdefault("environment cpu", NOT_RECORDED)

@@ -12,7 +12,8 @@ from conformance.base.serialization.printable_text import print_line, print_line
 from conformance.corpus.cases.case_loading import load_case
 from conformance.corpus.cases.corpus import bundled_corpus_path, find_case, open_corpus
 from conformance.run.corpus_run.failure_reproduction import failure_files
-from conformance.run.corpus_run.settings import Selection, Settings
+from conformance.run.corpus_run.settings import Settings
+from conformance.run.results.records import Selection
 from conformance.studies.history.first_bad_release import (
     CaseQuestion,
     FaultPresence,

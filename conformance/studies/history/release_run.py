@@ -25,7 +25,7 @@ from conformance.base.processes.start import start_program
 from conformance.base.serialization.decoding import read_own_toml
 from conformance.base.verdicts import Verdict
 from conformance.run.results.recorded_environment import without_data
-from conformance.run.results.records import CorpusRecord, HistoryRecord
+from conformance.run.results.records import CorpusRecord, HistoryRecord, Selection
 from conformance.run.results.results_file import read_results
 from conformance.studies.history.index import results_of
 from conformance.studies.history.rejudge import judge_again
@@ -325,7 +325,7 @@ class ReleaseRun:
             header,
             command=f"onnx-conformance history update {task.subject}",
             corpus=corpus,
-            selection={"--select-level": " ".join(LEVELS)},
+            selections=[Selection(select_level=tuple(LEVELS))],
             criterion=structs.replace(header.criterion, expected_results=number),
             options=without_data(header.options),
             history=structs.replace(history, judged=known.judged) if known and known.judged else history,

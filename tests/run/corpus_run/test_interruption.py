@@ -246,7 +246,7 @@ class TestResume:
             (("-b", "fake_subject:has_a_version"), "subjects"),
             (("-b", RIGHT, "-b", "reference"), "subjects"),
             (("-b", RIGHT, "-k", "adam"), "selection"),
-            (("-b", RIGHT, "--fail-level", "should"), "selection"),
+            (("-b", RIGHT, "--fail-level", "should"), "level"),
             (("-b", RIGHT, "--timeout", "5"), "options"),
         ],
     )
@@ -316,8 +316,8 @@ class TestResume:
     @pytest.mark.parametrize(
         ("kind", "edit", "code"),
         [
-            ("header", {"selection": {"--fail-level": "no level"}}, "usage.resume-other-run"),
-            ("header", {"selection": {"--fail-level": "must", "--shard": "9/1"}}, "usage.malformed-shard"),
+            ("header", {"selections": [{"tag": ["no tag"]}]}, "unknown.no-such-tag"),
+            ("header", {"selections": [{"shard": {"number": 9, "of": 1}}]}, "results.malformed"),
             ("header", {"clauses": {"adam": {"text": "anything passes", "source": "me"}}}, "usage.resume-other-run"),
             ("case", {"title": "not the title"}, "usage.resume-other-run"),
             ("case", {"case": "test_unknown"}, "usage.resume-other-run"),

@@ -131,7 +131,7 @@ class TestWithBackend:
     def test_deselected_items_are_recorded_and_not_missing(self, run, suite):
         left_out = f"onnx-conformance::{ADAM}[{RIGHT}]"
         assert run(RIGHT, "--deselect", left_out, "--onnx-results=out.jsonl").status == 0
-        assert read_results(suite / "out.jsonl").header.selection["--deselect"] == left_out
+        assert read_results(suite / "out.jsonl").header.selection_options["--deselect"] == left_out
 
     def test_items_removed_by_another_plugin_are_missing(self, run, suite):
         (suite / "conftest.py").write_text(

@@ -23,7 +23,8 @@ from conformance.corpus.cases.corpus import open_corpus
 from conformance.run.corpus_run import recorder
 from conformance.run.corpus_run.recorder import Archives, archive_case
 from conformance.run.corpus_run.resume import PartialResults, partial_path
-from conformance.run.corpus_run.settings import Selection, Settings, Shard, settings_from_options
+from conformance.run.corpus_run.settings import Settings, parse_shard, select_shard, settings_from_options
+from conformance.run.results.records import Selection, Shard
 from conformance.run.results.results_file import read_results
 from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
 from conformance.subjects.isolation.protocol import Limits
@@ -189,19 +190,19 @@ class TestShards:
     @pytest.mark.parametrize("of", [1, 2, 3, 7, 8])
     def test_shards_partition_cases_equally(self, whole_corpus, of):
         cases = whole_corpus.cases
-        parts = [Shard(number, of).select(cases) for number in range(1, of + 1)]
+        parts = [select_shard(cases, Shard(number, of)) for number in range(1, of + 1)]
         assert Counter(case for part in parts for case in part) == Counter(list(cases))
         assert max(map(len, parts)) - min(map(len, parts)) <= 1
 
     @pytest.mark.parametrize("text", ["", "0/2", "3/2", "1", "1/0", "a/b", "1/2/3", "-1/2", "1/99999"])
     def test_malformed_shard_is_rejected(self, text):
         with assert_raises("usage.malformed-shard", text):
-            Shard.parse(text)
+            parse_shard(text)
 
     def test_header_has_the_shard(self, run_with_faults, here):
         assert run_with_faults("-b", RIGHT, "--shard", "2/3", "--results", "out.jsonl").status == 0
         header = read_results(here / "out.jsonl").header
-        assert header.selection["--shard"] == "2/3"
+        assert header.selections == [Selection(shard=Shard(2, 3))]
         assert {case for _, case in results_by_key(here / "out.jsonl")} == set(sorted(SMALL)[1::3])
 
     def test_parallel_run_has_the_same_cases(self, process, small_corpus, here):
@@ -244,13 +245,12 @@ def test_option_values_give_settings(tmp_path):
     assert settings_from_options(values) == Settings(
         (BACKEND, OPTIMIZER),
         data=tmp_path / "data",
-        selection=Selection("adam or x", ("test_adam",), tag=("float",), select_level=("must",)),
+        selection=Selection("adam or x", ("test_adam",), tag=("float",), select_level=("must",), shard=Shard(3, 8)),
         fail_level=Level.SHOULD,
         expect=(tmp_path / "a.toml", tmp_path / "b.toml"),
         results=tmp_path / "results.jsonl",
         implements=(PASS,),
         diagnosis=False,
-        shard=Shard(3, 8),
         repeat=4,
         limits=Limits(2.5, 2**30),
     )

@@ -160,7 +160,6 @@ def run(*verdicts: tuple[str, str], **more) -> Results:
     header = {
         "corpus": {"version": "1.0.0", "digest": "0", "cases": len(verdicts), "selected": len(verdicts)},
         "subjects": [{"id": "acme", "kind": "optimizer", "version": "1.0"}],
-        "selection": {"--fail-level": "must"},
         "criterion": {"level": "must", "require": [], "expected_results": len(verdicts), "expectations": []},
         "environment": {"python": "3.12.1", "platform": "Linux x86_64"},
     }

@@ -55,7 +55,6 @@ def recorded_run(
     header = {
         "corpus": {"version": corpus.version, "digest": corpus.digest, "cases": len(findings), "selected": 0},
         "subjects": [{"id": "acme", "kind": "backend", "version": "1.0"}],
-        "selection": {},
         "criterion": {"level": "must", "require": [], "expected_results": len(findings), "expectations": []},
         "environment": {"python": "3.12.1", "platform": "Linux x86_64"},
     }

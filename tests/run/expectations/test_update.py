@@ -50,7 +50,7 @@ def ran(verdicts, *, level="must", of=None, version="1.0", diagnoses=(), **more)
     header = {
         "corpus": corpus,
         "subjects": [{"id": "acme", "kind": "backend", "version": version}],
-        "selection": {"--fail-level": "must", **({"-k": "test"} if of else {})},
+        "selections": [{"keyword": "test"}] if of else [],
         "criterion": {"level": "must", "require": [], "expected_results": len(verdicts), "expectations": []},
         "environment": {"python": "3.12.1", "platform": "Linux x86_64"},
     }

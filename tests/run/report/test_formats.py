@@ -20,6 +20,7 @@ from conformance.base.serialization.decoding import schema_violation
 from conformance.base.serialization.printable_text import escape_markdown, escape_unprintable
 from conformance.run.report.formats import annotations, badge, ctrf, junit, markdown
 from conformance.run.report.summary import summary
+from conformance.run.results.records import Selection
 from conformance.run.results.violations import normalize_message
 
 SCHEMAS = Path(__file__).parent / "formats"
@@ -155,7 +156,7 @@ class TestMarkdown:
         run = run_before()
         corpus = structs.replace(run.header.corpus, selected=2)
         text = text_renderer(markdown.render)(
-            [replace(run, header=structs.replace(run.header, corpus=corpus, selection={"-k": "a|b"}))]
+            [replace(run, header=structs.replace(run.header, corpus=corpus, selections=[Selection("a|b")]))]
         )
         assert "2 of 6" in text
         assert "<code>-k a&#124;b</code>" in text

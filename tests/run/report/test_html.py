@@ -33,7 +33,7 @@ render = text_renderer(html.render)
 
 PARTIAL = {
     "corpus": {"version": "1.0.0", "digest": "sha256:00", "cases": 900, "selected": 7},
-    "selection": {"-k": "adam"},
+    "selections": [{"keyword": "adam"}],
 }
 
 

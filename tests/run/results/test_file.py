@@ -20,7 +20,7 @@ from conformance.run.expectations.criterion import PassCriterion
 from conformance.run.expectations.rules import CriterionSettings
 from conformance.run.report.report_files import ReportFiles, write_reports
 from conformance.run.results import results_file as results
-from conformance.run.results.records import CorpusRecord, Expected
+from conformance.run.results.records import CorpusRecord, Expected, Selection
 from conformance.run.results.results_file import read_results, read_results_of_one_corpus
 from conformance.subjects.calling.subject_names import Subject
 
@@ -92,6 +92,7 @@ class TestRoundTrip:
     def test_header_names_corpus_selection_and_environment(self, file, lines, opened):
         header = read_results(file(lines)).header
         assert header.corpus == CorpusRecord(opened.version, opened.digest, len(SMALL), len(SMALL))
+        assert header.selections == [Selection("test")]
         assert {"python", "platform", "onnx", "numpy"} <= set(header.environment)
 
     def test_case_is_described_once_before_its_results(self, lines):
@@ -129,7 +130,7 @@ class TestRoundTrip:
     def test_recorder_without_a_file_counts_results(self, opened):
         gate = PassCriterion(CriterionSettings(), {"acme": "backend"})
         recorder = Recorder(opened, [Subject("acme", "1", fakes.always_right)], gate, None)
-        recorder.begin(1, {}, "")
+        recorder.begin(1, Selection(), "")
         assert recorder.add(make_result("acme", fakes.always_right, opened, ADAM))
         recorder.end([])
         assert len(recorder.judged) == 1
@@ -137,7 +138,7 @@ class TestRoundTrip:
     def test_abandoned_recorder_leaves_no_file(self, tmp_path, opened):
         path = tmp_path / "deep" / "results.jsonl"
         recorder = Recorder(opened, [], PassCriterion(CriterionSettings(), {}), path)
-        recorder.begin(1, {}, "")
+        recorder.begin(1, Selection(), "")
         recorder.abandon()
         assert not path.exists()
 

@@ -228,7 +228,7 @@ def _run_facts(header: Header, results: int, seconds: float) -> list[tuple[str, 
         ("Cases", f"{corpus.selected} of {corpus.cases} selected"),
         ("Results", f"{results} in {seconds:.1f} s"),
         *_profile_facts(header),
-        *header.selection.items(),
+        *header.selection_options.items(),
         *header.environment.items(),
         ("Command", header.command),
     ]
