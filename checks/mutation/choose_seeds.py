@@ -1,11 +1,14 @@
 """Choose the seeds of drawn cases: those whose nodes detect mutants that no other case detects.
 
-python -m checks.mutation.choose_seeds SCORE [--tries N] [--operator NAME …]
+python -m checks.mutation.choose_seeds SCORE [--first N] [--tries N] [--seconds N] [--operator NAME …]
 
 SCORE is the file of `python -m checks.mutation.node_score CORPUS --json SCORE` for a corpus of onnx's cases. For each
-declared operator, the script draws N nodes and keeps a node if it detects a mutant that SCORE lists as a survivor, as
+declared operator, the script draws nodes and keeps a node if it detects a mutant that SCORE lists as a survivor, as
 detected at level should only or as not exercised, or that SCORE does not have. It writes
 conformance/own/model_cases/drawn_cases.toml, and keeps the rows of the operators that it does not draw.
+
+With `--first N`, the first seed has the number N, and the seeds that the file has are kept: SCORE is then for a corpus
+with their cases.
 """
 
 from __future__ import annotations
@@ -33,10 +36,10 @@ TARGET = Path(__file__).resolve().parents[2] / "conformance" / "own" / "model_ca
 HEADER = "Seeds of the cases of drawn nodes; `python -m checks.mutation.choose_seeds` writes this file."
 
 MAX_SEEDS = 12
-"""Largest number of seeds of an operator."""
+"""Largest number of seeds that are added to an operator."""
 
-SECONDS = 6
-"""CPU time in which the nodes of an operator are drawn; mutants of Attention, for example, take long."""
+SECONDS = 6.0
+"""Default of the CPU time in which the nodes of an operator are drawn; mutants of Attention, for example, take long."""
 
 MAX_ELEMENTS = 1_000
 """Largest number of elements of the operands of a drawn case."""
@@ -75,16 +78,17 @@ def detected_mutants(operator: str, seed: str, wanted: set[str] | None, known: s
     return found, own
 
 
-def choose(operator: str, score: dict[str, Any] | None, tries: int) -> list[str]:
-    """Return the seeds of an operator, in the order in which they were drawn."""
+def choose(operator: str, score: dict[str, Any] | None, numbers: range, seconds: float) -> list[str]:
+    """Return the seeds of an operator, in the order in which they were drawn, from the numbers of the draws."""
     lists = [] if score is None else [score["survivors"], score["at_should"], score["not_exercised"]]
     missing = {id for each in lists for id in each}
     known = set() if score is None else missing | set(score["detected"])
     seeds: list[str] = []
     detected: set[str] = set()
     start = time.process_time()
-    for number in range(tries):
-        if time.process_time() - start > SECONDS:
+    for number in numbers:
+        is_complete = score is not None and numbers.start and missing <= detected
+        if is_complete or time.process_time() - start > seconds:
             break
         try:
             found, seed = detected_mutants(operator, f"ours/{number}", None if score is None else missing, known)
@@ -100,14 +104,18 @@ def main() -> int:
     """Write the table, and print the number of seeds of each operator."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("score", type=Path)
+    parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--tries", type=int, default=40)
+    parser.add_argument("--seconds", type=float, default=SECONDS)
     parser.add_argument("--operator", action="append", default=[])
     given: Any = parser.parse_args()
     scores = json.loads(given.score.read_text(encoding="utf-8"))
     table = tomlkit.parse(TARGET.read_text(encoding="utf-8")).unwrap() if TARGET.exists() else {}
     for operator in given.operator or (name for name in declarations() if not name.startswith("com.microsoft.")):
-        seeds = choose(operator, scores.get(operator.rpartition(".")[2]), given.tries)
-        table.pop(operator, None)
+        numbers = range(given.first, given.first + given.tries)
+        seeds = choose(operator, scores.get(operator.rpartition(".")[2]), numbers, given.seconds)
+        kept = table.pop(operator, []) if given.first else []
+        seeds = list(dict.fromkeys([*kept, *seeds]))
         if seeds:
             table[operator] = seeds
         print_line(f"{operator}: {len(seeds)}")

@@ -18,7 +18,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import onnx
 
 from conformance.base.errors import ConformanceError
@@ -26,18 +25,17 @@ from conformance.base.serialization.printable_text import print_line, print_noti
 from conformance.base.verdicts import Level
 from conformance.corpus.cases.case_loading import load_case
 from conformance.corpus.cases.corpus import open_corpus
-from conformance.exact.models.graphs import normal_domain
-from conformance.exact.models.input_files import initializer_arrays
 from conformance.exact.reference.oracle import Answer
+from conformance.run.diagnosis.failure_evidence import single_node
+from conformance.run.diagnosis.node_diagnosis import node_runs
 from conformance.run.judging.compare import is_acceptable
-from conformance.run.mutants.node_mutants import ADMISSIBLE, NodeRun, node_mutants
+from conformance.run.mutants.node_mutants import ADMISSIBLE, differs_where_determined, node_mutants
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from conformance.corpus.cases.case_loading import DataSet, LoadedCase
+    from conformance.corpus.cases.case_loading import LoadedCase
     from conformance.corpus.cases.corpus import Corpus
-    from conformance.exact.models.arrays import Array
 
 MAX_ELEMENTS = 20_000
 """Largest number of elements of the operands of a case that is run; larger ones take too long."""
@@ -49,12 +47,14 @@ class OperatorScore:
 
     Attributes:
         mutants: the ids of all mutants.
+        refused: the ids of the changes that make a node invalid, at least in one case.
         exercised: those that change an output in a case.
         must: those that a case of level `must` detects.
         should: those that a case of any level detects.
     """
 
     mutants: set[str] = field(default_factory=set)
+    refused: set[str] = field(default_factory=set)
     exercised: set[str] = field(default_factory=set)
     must: set[str] = field(default_factory=set)
     should: set[str] = field(default_factory=set)
@@ -64,48 +64,9 @@ class OperatorScore:
         return {name: len(getattr(self, name)) for name in ("mutants", "exercised", "must", "should")}
 
 
-def single_node(model: onnx.ModelProto) -> onnx.NodeProto | None:
-    """Return the node of a model of one node without subgraphs; None for another model."""
-    if len(model.graph.node) != 1 or model.functions:
-        return None
-    (node,) = model.graph.node
-    return None if any(each.HasField("g") or each.graphs for each in node.attribute) else node
-
-
-def runs_of_case(case: LoadedCase) -> Iterator[tuple[NodeRun, DataSet]]:
-    """Yield the node of a case with the operands of each data set."""
-    node = single_node(case.model)
-    if node is None or case.is_invalid or case.is_structural:
-        return
-    opsets = {normal_domain(each.domain): each.version for each in case.model.opset_import}
-    constants = initializer_arrays(case.model.graph)
-    for data_set in case.data_sets():
-        names = (value.name for value in case.model.graph.input)
-        values = {**constants, **dict(zip(names, data_set.inputs, strict=False))}
-        operands = tuple(values.get(name) if name else None for name in node.input)
-        if all(operand is not None for operand, name in zip(operands, node.input, strict=True) if name):
-            yield NodeRun(node, opsets[normal_domain(node.domain)], operands), data_set
-
-
-def differs(changed: Sequence[Array], right: Sequence[Array]) -> bool:
-    """Return whether two lists of outputs differ in a type, a shape or a bit; NaN equals NaN."""
-    return len(changed) != len(right) or any(not _equal(*pair) for pair in zip(changed, right, strict=True))
-
-
-def _equal(a: Array, b: Array) -> bool:
-    if a.dtype != b.dtype or a.shape != b.shape:
-        return False
-    if a.dtype == object or a.dtype.kind in "biu":
-        return bool(np.all(a == b))
-    if a.tobytes() == b.tobytes():
-        return True
-    same = (a == b) & (np.signbit(a.astype(np.float64)) == np.signbit(b.astype(np.float64)))
-    return bool((same | ((a != a) & (b != b))).all())  # noqa: PLR0124
-
-
 def score_case(case: LoadedCase, scores: dict[str, OperatorScore]) -> None:
     """Run all mutants of a case that no earlier case detects at `must`."""
-    for run, data_set in runs_of_case(case):
+    for run, data_set in node_runs(case):
         if sum(each.size for each in run.inputs if each is not None) > MAX_ELEMENTS:
             continue
         answers = [Answer(output.expected, output.bound, output.choices) for output in data_set.outputs]
@@ -118,12 +79,15 @@ def score_case(case: LoadedCase, scores: dict[str, OperatorScore]) -> None:
         for mutant in mutants:
             if mutant.mistake in ADMISSIBLE:
                 continue
-            score.mutants.add(mutant.id)
             if mutant.id in score.must:
                 continue
             computed = mutant.compute(answers)
-            changed = None if computed is None else [answer.expected for answer in computed]
-            if changed is None or not differs(changed, right):
+            if computed is None:
+                score.refused.add(mutant.id)
+                continue
+            score.mutants.add(mutant.id)
+            changed = [answer.expected for answer in computed]
+            if not differs_where_determined(changed, answers):
                 continue
             score.exercised.add(mutant.id)
             accepted = len(changed) == len(right) and all(map(is_acceptable, data_set.outputs, changed))
@@ -229,6 +193,7 @@ def _lists(score: OperatorScore) -> dict[str, list[str]]:
         "survivors": sorted(score.exercised - score.should),
         "at_should": sorted(score.should - score.must),
         "not_exercised": sorted(score.mutants - score.exercised),
+        "refused": sorted(score.refused - score.mutants),
     }
 
 

@@ -19,6 +19,8 @@ from conformance.base.jobs.job import require_number, run_job
 from conformance.base.jobs.process_pool import ProcessWorkers
 from conformance.base.verdicts import Level, Verdict
 from conformance.corpus.cases.case_loading import load_case, load_case_in_memory, read_case_json
+from conformance.exact.declarations.declaration_tables import operator_name
+from conformance.exact.models.graphs import normal_domain
 from conformance.run.diagnosis.explanations import (
     build_explanation,
     explaining_combinations,
@@ -31,6 +33,7 @@ from conformance.run.diagnosis.failure_evidence import (
     failure_mode,
     is_failure,
     observation_from_record,
+    single_node,
 )
 from conformance.run.diagnosis.properties import CommonProperty, case_properties, common_properties
 from conformance.run.mutants import FAMILIES, family_mutants, model_family
@@ -45,6 +48,8 @@ from conformance.subjects.calling.request import format_exception
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    import onnx
 
     from conformance.base.jobs.job import ChunkResult
     from conformance.corpus.cases.case_loading import CaseInMemory
@@ -106,6 +111,8 @@ class DiagnosisJob:
             return CaseTopics(tuple(document.clauses), tuple(document.tags))
 
         cases = {id: load(id) for id in (*question.findings, *question.further)}
+        if question.family not in FAMILIES:
+            return diagnose_operator(question.subject, question.family, question.findings, cases, topics)
         found = diagnose(question.subject, question.family, question.findings, cases, topics, question.further)
         return Diagnosed(found.diagnosis_records, list(found.unexplained))
 
@@ -156,9 +163,10 @@ def _discard_message(_: str) -> None:
 
 
 def _tasks(by_subject: Mapping[str, Mapping[str, CollectedResult]], corpus: Corpus) -> Iterator[DiagnosisTask]:
-    """Yield a task for each family and each subject that fails a case of the family."""
+    """Yield a task for each family and each other operator, and each subject that fails a case of it."""
     families = _families(by_subject, corpus)
-    for family in FAMILIES:
+    operators = {family for family, _ in families.values() if family is not None}
+    for family in (*FAMILIES, *sorted(operators - {*FAMILIES})):
         for subject, findings in by_subject.items():
             judged = {id: one for id, one in findings.items() if _is_passed_or_failed(one)}
             own = {id: one for id, one in judged.items() if families.get(id) == (family, True)}
@@ -178,7 +186,8 @@ def _families(
 ) -> dict[str, tuple[str | None, bool]]:
     """Return, by case id, the operator family of each case that a subject with a failure passed or failed.
 
-    The second value states whether a failure of the case is attributed to the family, see `evidence_family`.
+    A model of one node without a family has the name of its operator. The second value states whether a failure of the
+    case is attributed to the family, see `evidence_family`.
     """
     relevant: dict[str, set[str]] = defaultdict(set)
     for subject, findings in by_subject.items():
@@ -188,7 +197,15 @@ def _families(
     found = (corpus.cases[id] for id in concerned if id in corpus.cases)
     judged = (case for case in found if not case.is_invalid and case.level is not Level.SILENT)
     models = ((case.id, load_case(corpus, case).model) for case in judged)
-    return {id: (model_family(model), evidence_family(model) is not None) for id, model in models}
+    return {id: _attributed_family(model) for id, model in models}
+
+
+def _attributed_family(model: onnx.ModelProto) -> tuple[str | None, bool]:
+    family = model_family(model)
+    node = single_node(model)
+    if family is None and node is not None:
+        return operator_name(node.op_type, normal_domain(node.domain)), True
+    return family, evidence_family(model) is not None
 
 
 SEARCH_TAG = "search"
@@ -288,6 +305,45 @@ def diagnose(
     count = len(failing) + len(reasons)
     unexplained = _unexplained_records(subject, family, count, manners, passed, evidence)
     return Diagnosis(subject, count, tuple(_with_reasons(one, reasons) for one in explanations), tuple(unexplained))
+
+
+def diagnose_operator(
+    subject: str,
+    operator: str,
+    findings: Mapping[str, CollectedResult],
+    cases: Mapping[str, CaseInMemory],
+    topics: Callable[[str], CaseTopics],
+) -> Diagnosed:
+    """Explain a subject's failures on models of one node by the one mutant of the node that explains them all.
+
+    The arguments are those of `diagnose`.
+    """
+    from conformance.run.diagnosis.node_diagnosis import named_mistake  # late: most runs fail no such model
+
+    failing = {id for id, finding in findings.items() if finding.verdict.is_defect}
+    observations = dict(_reproduced_failures(findings, cases))
+    passed = [id for id, finding in findings.items() if finding.verdict is Verdict.PASS]
+    mistake, explained = named_mistake(cases, observations, passed) or ("", frozenset())
+    records = []
+    if mistake:
+        records.append(
+            DiagnosisRecord(
+                subject=subject,
+                operator=operator,
+                mutant=f"{operator}-{mistake.replace(' ', '-')}",
+                text=mistake,
+                explained=len(explained),
+                failing=len(failing),
+                indistinguishable=[],
+                cases=sorted(explained),
+                jointly_explained=[],
+            )
+        )
+    manners = {id: failure_mode(findings[id], observations.get(id), cases[id]) for id in failing - explained}
+    evidence = Evidence(
+        (), cases, observations, passed, properties=cache(lambda case: case_properties(cases[case], topics(case).tags))
+    )
+    return Diagnosed(records, list(_unexplained_records(subject, operator, len(failing), manners, passed, evidence)))
 
 
 def _with_reasons(explanation: Explanation, reasons: Mapping[str, MutantCombination]) -> Explanation:

@@ -249,10 +249,18 @@ def evidence_family(model: onnx.ModelProto) -> str | None:
     return family if family is not None and present <= {*OPERATORS_NEXT_TO_FAMILY.get(family, ()), family} else None
 
 
+def single_node(model: onnx.ModelProto) -> onnx.NodeProto | None:
+    """Return the node of a model of one node without subgraphs; None for another model."""
+    if len(model.graph.node) != 1 or model.functions:
+        return None
+    (node,) = model.graph.node
+    return None if any(each.HasField("g") or each.graphs for each in node.attribute) else node
+
+
 def record_outputs(subject: Subject, corpus: Corpus, entry: CorpusCase) -> RecordedOutputs | None:
     """Run a failing case again and return the recorded outputs of the subject.
 
-    Return None if mutants cannot explain the case, because its operator has none.
+    Return None if mutants cannot explain the case, because no operator has a family, and the model is not one node.
 
     Raises:
         CorpusError: a file of the case was changed.
@@ -260,7 +268,7 @@ def record_outputs(subject: Subject, corpus: Corpus, entry: CorpusCase) -> Recor
     if entry.is_invalid or entry.level is Level.SILENT:
         return None
     case = load_case_in_memory(corpus, entry)
-    if model_family(case.model) is None:
+    if model_family(case.model) is None and single_node(case.model) is None:
         return None
     observation = observe(subject.target, case)
     return None if observation is None else observation_to_record(observation)

@@ -731,7 +731,12 @@ def _entries_of_cause(group: FailureGroup, results: _SubjectResults) -> Iterator
 
 
 def _mutants_of_cause(diagnosis: DiagnosisRecord, results: _SubjectResults) -> tuple[str, ...]:
-    """Return the mutant of a diagnosis, and those together with which it explains some cases."""
+    """Return the mutant of a diagnosis, and those together with which it explains some cases.
+
+    A mutant of a node that is not in the catalogue cannot be run on another model, so that no entry names it.
+    """
+    if diagnosis.mutant not in mutants_by_id():
+        return ()
     jointly = set(diagnosis.jointly_explained)
     own = (one for one in results.run.footer.diagnoses if one.subject == diagnosis.subject)
     partners = (one.mutant for one in own if one is not diagnosis and jointly & set(one.jointly_explained))

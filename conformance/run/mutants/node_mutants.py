@@ -5,11 +5,23 @@ the changed node. The others change the outputs of the right node, as a kernel d
 mutant has the same id on every node of its operator, so that its results on many nodes count together.
 
 The functions `*_rules` list the rules by what they change. `SPECIAL` has the mistakes that only one operator can have.
+
+Some mistakes have no meaning, and are no mutants:
+
+- An attribute without an effect is misread: the page states that it is legacy, seeds a random generator, only permits
+  a shape, or repeats the shape of an operand.
+- An attribute is misread as the value that it has, or is ignored at its default. An attribute that only takes 0 and 1
+  has one other value. An attribute that has the number of an element type can only be ignored.
+- A value is read or returned wrongly that no operand or output has, such as NaN.
+- A tensor is read or returned in a lower type although the bounds of all outputs are as wide as its rounding.
+- An older version is computed that does not allow the node, or whose outputs the bounds do not distinguish.
+- The changed node is invalid, or its outputs differ only where the page determines no output: the computation returns
+  None.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 from typing import Any, TypeAlias
@@ -21,8 +33,8 @@ from onnx import AttributeProto, helper
 
 from conformance.base.errors import ConformanceError
 from conformance.base.verdicts import Unsupported
-from conformance.exact.declarations.declaration_tables import declarations
-from conformance.exact.models.arrays import Array, format_of, is_computed
+from conformance.exact.declarations.declaration_tables import declarations, operator_name
+from conformance.exact.models.arrays import Array, format_of, is_computed, type_name
 from conformance.exact.models.graphs import copy_of, normal_domain
 from conformance.exact.reference.node_enclosures import NodeScope, answer_of, enclose
 from conformance.exact.reference.oracle import EVALUATION_ERRORS, Answer, quiet_evaluation
@@ -41,6 +53,22 @@ RANK_LIMITS = (4, 5)
 
 AXIS_ATTRIBUTES = ("axis", "axes", "batch_axis", "time_axis", "concat_axis")
 """Attributes that are numbers of axes."""
+
+TYPE_ATTRIBUTES = ("to", "dtype", "output_dtype", "output_datatype", "stash_type", "softmax_precision")
+"""Attributes that are numbers of element types."""
+
+WITHOUT_EFFECT = (
+    "legacy optimization attribute",
+    "Seed to the random generator",
+    "used for performance",
+    "does not affect output correctness",
+    "is optional if 0",
+    "inferred from",
+    "Pass 1 to enable broadcasting",
+    "Enable broadcasting",
+    "Whether C should be broadcasted",
+)
+"""Texts of pages about attributes that have no effect, repeat the shape of an operand, or only permit a shape."""
 
 
 @dataclass(frozen=True)
@@ -89,8 +117,28 @@ class NodeRun:
         node.input.extend(names)
         return NodeRun(node, self.opset, tuple(inputs[: len(names)]))
 
+    def is_allowed(self) -> bool:
+        """Return whether the operator's version has the attributes of the node, its number of inputs, and their types.
+
+        The checker of onnx checks no types of operands.
+        """
+        try:
+            schema = self.schema
+        except onnx.defs.SchemaError:
+            return False
+        allowed = {each.type_param_str: each.allowed_type_strs for each in schema.type_constraints}
+        has_types = all(
+            f"tensor({type_name(operand.dtype)})" in allowed.get(formal.type_str, [formal.type_str])
+            for operand, formal in zip(self.inputs, _formal_inputs(schema, len(self.inputs)), strict=False)
+            if operand is not None
+        )
+        has_attributes = all(each.name in schema.attributes for each in self.node.attribute)
+        is_complete = {name for name, each in schema.attributes.items() if each.required} <= {*self.values}
+        has_place = schema.min_input <= len(self.inputs) <= schema.max_input
+        return has_types and has_attributes and is_complete and has_place and not schema.deprecated
+
     def answers(self) -> list[Answer] | None:
-        """Return the acceptable outputs; None if the reference does not compute the node, or it returns a sequence."""
+        """Return the acceptable outputs that have names; None if the reference has none, or one is a sequence."""
         opsets = [helper.make_opsetid(self.node.domain, self.opset)]
         if normal_domain(self.node.domain):
             opsets.append(helper.make_opsetid("", onnx.defs.onnx_opset_version()))
@@ -100,9 +148,15 @@ class NodeRun:
         try:
             with quiet_evaluation():
                 found = enclose(scope, self.node, operands)
-            return [answer_of(tensor) for tensor in found]
+            return [answer_of(each) for name, each in zip(self.node.output, found, strict=False) if name]
         except (*EVALUATION_ERRORS, ConformanceError, Unsupported, onnx.defs.SchemaError):
             return None
+
+
+def _formal_inputs(schema: onnx.defs.OpSchema, count: int) -> list[Any]:
+    """Return the declared input of each operand; the last one repeats."""
+    declared = list(schema.inputs)
+    return [declared[min(number, len(declared) - 1)] for number in range(count)] if declared else []
 
 
 @dataclass(frozen=True)
@@ -143,7 +197,20 @@ def node_mutants(run: NodeRun, right: Sequence[Array]) -> list[NodeMutant]:
         *special_rules(run),
     ]
     operator = run.node.op_type
-    return [NodeMutant(f"{operator}-{mistake.replace(' ', '-')}", mistake, compute) for mistake, compute in rules]
+    return [
+        NodeMutant(f"{operator}-{mistake.replace(' ', '-')}", mistake, partial(_determined, compute))
+        for mistake, compute in rules
+    ]
+
+
+def _determined(compute: Callable[[Answers], Answers | None], right: Answers) -> Answers | None:
+    """Return wrong outputs; None if they differ from the right ones, but only where the page determines no output."""
+    changed = compute(right)
+    if changed is None:
+        return None
+    arrays = [answer.expected for answer in changed]
+    is_other = differs(arrays, [answer.expected for answer in right])
+    return None if is_other and not differs_where_determined(arrays, right) else changed
 
 
 def _evaluated(run: NodeRun | None) -> Callable[[Answers], Answers | None]:
@@ -152,21 +219,50 @@ def _evaluated(run: NodeRun | None) -> Callable[[Answers], Answers | None]:
 
 
 def attribute_rules(run: NodeRun) -> Iterator[Rule]:
-    """Yield mistakes with the attributes that the node has: ignored, negated, misread, or another word."""
-    declared = run.schema.attributes
-    for name, value in run.values.items():
-        if name not in declared:
+    """Yield mistakes with the attributes of the node: ignored, negated, misread, or another word."""
+    operator = operator_name(run.node.op_type, run.node.domain)
+    given = run.values
+    for name, attribute in run.schema.attributes.items():
+        default = _default_value(attribute)
+        value = given.get(name, default)
+        if value is None or (
+            name not in TYPE_ATTRIBUTES and any(text in attribute.description for text in WITHOUT_EFFECT)
+        ):
             continue
-        if not declared[name].required:
+        if not attribute.required and value != default:
             yield f"ignores {name}", _evaluated(run.with_attribute(name, None))
-        for mistake, changed in _misread(value):
-            yield f"{mistake} {name}", _evaluated(run.with_attribute(name, changed))
-        if name in AXIS_ATTRIBUTES:
+        if name in AXIS_ATTRIBUTES and name in given:
             yield f"counts {name} from the other end", _evaluated(_from_the_other_end(run, name, value))
+        if is_switch(operator, name):
+            other = 0 if value else 1
+            if attribute.required or other != default:
+                yield f"takes {name} as {other}", _evaluated(run.with_attribute(name, other))
+        elif name in given and name not in TYPE_ATTRIBUTES:
+            for mistake, changed in _misread(value):
+                if changed not in (value, default):
+                    yield f"{mistake} {name}", _evaluated(run.with_attribute(name, changed))
         if isinstance(value, bytes):
-            for word in attribute_words(run.node.op_type, name):
-                if word != value.decode(errors="replace"):
+            for word in attribute_words(operator, name, run.schema.since_version):
+                if word.encode() not in (value, default):
                     yield f"takes {word or 'nothing'} for {name}", _evaluated(run.with_attribute(name, word))
+
+
+def _default_value(attribute: Any) -> Any:
+    """Return the default of an attribute of a schema; None if it has none."""
+    default = attribute.default_value
+    return helper.get_attribute_value(default) if default.type != AttributeProto.UNDEFINED else None
+
+
+@cache
+def is_switch(operator: str, attribute: str) -> bool:
+    """Return whether an attribute of an operator takes only 0 and 1 in the declarations, and is no axis."""
+    options: set[Any] = set()
+    for declaration in declarations().get(operator, ()):
+        for option in declaration.attributes.get(attribute, ()):
+            size = declaration.sizes.get(option[1:]) if isinstance(option, str) and option.startswith("=") else None
+            options.update(size if isinstance(size, tuple) else () if isinstance(option, tuple) else (option,))
+    numbers = options - {"absent"}
+    return attribute not in AXIS_ATTRIBUTES and 1 in numbers and numbers <= {0, 1}
 
 
 def _misread(value: Any) -> Iterator[tuple[str, Any]]:
@@ -198,11 +294,11 @@ def _from_the_other_end(run: NodeRun, name: str, value: Any) -> NodeRun | None:
 
 
 @cache
-def attribute_words(operator: str, attribute: str) -> tuple[str, ...]:
-    """Return the texts that the declarations of an operator list for an attribute."""
+def attribute_words(operator: str, attribute: str, version: int) -> tuple[str, ...]:
+    """Return the texts that the declarations of an operator's version list for an attribute."""
     words: dict[str, None] = {}
     for declaration in declarations().get(operator, ()):
-        options = declaration.attributes.get(attribute, ())
+        options = declaration.attributes.get(attribute, ()) if version in declaration.opsets else ()
         words.update((option, None) for option in options if isinstance(option, str) and option != "absent")
     return tuple(word for word in words if not word.startswith("="))
 
@@ -249,7 +345,7 @@ def operand_rules(run: NodeRun) -> Iterator[Rule]:
             yield f"ignores the input {declared[number].name}", _evaluated(run.with_inputs(inputs))
     first, second, *rest = (*run.inputs, None, None)[: max(2, len(run.inputs))]
     if first is not None and second is not None:
-        is_of_one_type = declared[0].type_str == declared[min(1, len(declared) - 1)].type_str
+        is_of_one_type = first.dtype == second.dtype
         if is_of_one_type and run.node.op_type not in COMMUTATIVE:
             yield "swaps the first two inputs", _evaluated(run.with_inputs([second, first, *rest]))
         if is_of_one_type and first.ndim != second.ndim:
@@ -263,10 +359,12 @@ def operand_rules(run: NodeRun) -> Iterator[Rule]:
     for name in sorted(read & {*LOWER_TYPES}):
         for lower in LOWER_TYPES[name]:
             inputs = [None if each is None else _rounded_to(each, name, lower) for each in run.inputs]
-            yield f"reads {name} in {np.dtype(lower).name}", _evaluated(run.with_inputs(inputs))
-    if any(each is not None and is_computed(each.dtype) for each in run.inputs):
-        for mistake, change in FLOAT_READINGS.items():
-            inputs = [each if each is None or not is_computed(each.dtype) else change(each) for each in run.inputs]
+            if differs(inputs, run.inputs):
+                compute = _evaluated(run.with_inputs(inputs))
+                yield f"reads {name} in {np.dtype(lower).name}", partial(_if_finer, compute, name, lower)
+    for mistake, change in FLOAT_READINGS.items():
+        inputs = [each if each is None or not is_computed(each.dtype) else change(each) for each in run.inputs]
+        if differs(inputs, run.inputs):
             yield mistake, _evaluated(run.with_inputs(inputs))
 
 
@@ -276,6 +374,22 @@ def _rounded_to(array: Array, name: str, lower: Any) -> Array:
         return array
     with np.errstate(all="ignore"):
         return array.astype(lower).astype(array.dtype)
+
+
+def _if_finer(compute: Callable[[Answers], Answers | None], name: str, lower: Any, right: Answers) -> Answers | None:
+    """Return outputs; None if the bounds of all outputs of a type are as wide as the rounding to a lower one."""
+    own = [answer for answer in right if answer.expected.dtype.name == name and is_computed(answer.expected.dtype)]
+    if own and is_computed(np.dtype(lower)) and all(_is_as_wide(answer, lower) for answer in own):
+        return None
+    return compute(right)
+
+
+def _is_as_wide(answer: Answer, lower: Any) -> bool:
+    """Return whether the bound of each element other than 0 is at least half a unit in the last place of a type."""
+    size = np.abs(_wide(answer.expected))
+    rounding = size * 2.0 ** -format_of(np.dtype(lower)).precision
+    counts = np.isfinite(size) & (size > 0)
+    return bool(counts.any()) and bool((_bound(answer) >= rounding)[counts].all())
 
 
 def _aligned_left(run: NodeRun) -> NodeRun | None:
@@ -296,24 +410,40 @@ def _without_subnormals(array: Array) -> Array:
 
 
 def version_rules(run: NodeRun) -> Iterator[Rule]:
-    """Yield the mistake of computing the previous version of the operator."""
+    """Yield the mistake of computing the previous version of the operator, if that allows the node."""
     if run.schema.since_version > 1:
-        yield "computes an older version", _evaluated(NodeRun(run.node, run.schema.since_version - 1, run.inputs))
+        older = NodeRun(run.node, run.schema.since_version - 1, run.inputs)
+        if older.is_allowed():
+            yield "computes an older version", partial(_if_distinguished, _evaluated(older))
+
+
+def _if_distinguished(compute: Callable[[Answers], Answers | None], right: Answers) -> Answers | None:
+    """Return outputs; None if their bounds and those of the right ones overlap at each element."""
+    changed = compute(right)
+    if changed is None or (len(changed) == len(right) and not any(map(_is_far, changed, right))):
+        return None
+    return changed
 
 
 def output_rules(run: NodeRun, right: Sequence[Array]) -> Iterator[Rule]:
     """Yield mistakes in the outputs of the right computation."""
-    if any(is_computed(each.dtype) for each in right):
-        yield "returns NaN as 0", _each_float(FLOAT_READINGS["reads NaN as 0"])
-        yield "returns the largest number for infinities", _each_float(_without_infinities)
-        yield "returns 0 for -0", _each_float(FLOAT_READINGS["reads -0 as 0"])
-        yield "returns 0 for subnormal numbers", _each_float(_without_subnormals)
+    changes = {
+        "returns NaN as 0": _if_float(FLOAT_READINGS["reads NaN as 0"]),
+        "returns the largest number for infinities": _if_float(_without_infinities),
+        "returns 0 for -0": _if_float(FLOAT_READINGS["reads -0 as 0"]),
+        "returns 0 for subnormal numbers": _if_float(_without_subnormals),
+    }
+    for mistake, change in changes.items():
+        if differs(list(map(change, right)), right):
+            yield mistake, _each(change)
     for name in sorted({each.dtype.name for each in right} & {*LOWER_TYPES}):
         lower = LOWER_TYPES[name][0]
-        mistake = f"returns {name} rounded to {np.dtype(lower).name}"
-        yield mistake, _each(partial(_rounded_to, name=name, lower=lower))
+        rounding = partial(_rounded_to, name=name, lower=lower)
+        if differs(list(map(rounding, right)), right):
+            mistake = f"returns {name} rounded to {np.dtype(lower).name}"
+            yield mistake, partial(_if_finer, _each(rounding), name, lower)
     for size in VECTOR_SIZES:
-        if any(each.size > size and each.size % size for each in right):
+        if any(each.size % size for each in right):
             yield f"leaves out the elements after whole vectors of {size}", _each(_zeroed_after(size))
     for threshold in THRESHOLDS:
         if any(each.size > threshold for each in right):
@@ -346,8 +476,8 @@ def _changed(right: Answer, array: Array) -> Answer:
     return replace(right, expected=array) if array.shape == right.expected.shape else Answer(array)
 
 
-def _each_float(change: Callable[[Array], Array]) -> Callable[[Answers], Answers | None]:
-    return _each(lambda array: change(array) if is_computed(array.dtype) else array)
+def _if_float(change: Callable[[Array], Array]) -> Callable[[Array], Array]:
+    return lambda array: change(array) if is_computed(array.dtype) else array
 
 
 def _zeroed_from(start: int) -> Callable[[Array], Array]:
@@ -460,23 +590,97 @@ SHARE_OF_MISTAKE = 2.0**-10
 mutant with a smaller effect is not distinguished from other errors."""
 
 
-def explaining_mistakes(run: NodeRun, actual: Sequence[Array]) -> set[str]:
+def explaining_mistakes(
+    run: NodeRun, actual: Sequence[Array], right: Answers | None = None, among: Collection[str] | None = None
+) -> set[str]:
     """Return the mistakes whose outputs are the actual outputs of a node, and are not the right ones.
 
     An output is that of a mutant if it has the same type and shape, and if each element that differs from the right
     value by more than its bound lies near the mutant's value. Two mistakes with the same outputs are both returned.
+
+    Args:
+        run: the node with its operands.
+        actual: its actual outputs.
+        right: its right outputs; None to compute them.
+        among: the mistakes that are tried, or None for all.
     """
-    right = run.answers()
-    if right is None or len(right) < len(actual):
+    answers = run.answers() if right is None else right
+    if answers is None or len(answers) < len(actual):
         return set()
     found = set()
-    for mutant in node_mutants(run, [answer.expected for answer in right]):
-        changed = mutant.compute(right)
-        if changed is not None and len(changed) >= len(actual) and mutant.mistake not in ADMISSIBLE:
-            pairs = list(zip(actual, changed, right, strict=False))
+    for mistake, changed in _changed_answers(run, answers, among):
+        if len(changed) >= len(actual) and mistake not in ADMISSIBLE:
+            pairs = list(zip(actual, changed, answers, strict=False))
             if all(_is_near(*pair) for pair in pairs) and any(is_wrong(each, answer) for each, _, answer in pairs):
-                found.add(mutant.mistake)
+                found.add(mistake)
     return found
+
+
+def failing_mistakes(run: NodeRun, right: Answers, among: Collection[str]) -> set[str]:
+    """Return the mistakes of some that give wrong outputs on a node, even if their rounding is the most favourable."""
+    return {
+        mistake
+        for mistake, changed in _changed_answers(run, right, among)
+        if len(changed) != len(right) or any(_is_far(*pair) for pair in zip(changed, right, strict=True))
+    }
+
+
+def _changed_answers(run: NodeRun, right: Answers, among: Collection[str] | None) -> Iterator[tuple[str, Answers]]:
+    """Yield the mistakes that have a meaning on a node, with their outputs."""
+    for mutant in node_mutants(run, [answer.expected for answer in right]):
+        if among is None or mutant.mistake in among:
+            changed = mutant.compute(right)
+            if changed is not None:
+                yield mutant.mistake, changed
+
+
+def _is_far(changed: Answer, right: Answer) -> bool:
+    """Return whether no value within the bounds of a mutant's output is acceptable."""
+    a = changed.expected
+    b = right.expected
+    if a.dtype != b.dtype or a.shape != b.shape:
+        return True
+    return bool((_distances(a, b) > _bound(changed) + _bound(right)).any())
+
+
+def differs(changed: Inputs, right: Inputs) -> bool:
+    """Return whether two lists of arrays differ in a type, a shape or a bit; NaN equals NaN."""
+    return len(changed) != len(right) or any(not _equal(*pair) for pair in zip(changed, right, strict=True))
+
+
+def _equal(a: Array | None, b: Array | None) -> bool:
+    if a is None or b is None:
+        return a is b
+    if a.dtype != b.dtype or a.shape != b.shape:
+        return False
+    if a.dtype == object or a.dtype.kind in "biu":
+        return bool(np.all(a == b))
+    if a.tobytes() == b.tobytes():
+        return True
+    same = (a == b) & (np.signbit(a.astype(np.float64)) == np.signbit(b.astype(np.float64)))
+    return bool((same | ((a != a) & (b != b))).all())  # noqa: PLR0124
+
+
+def differs_where_determined(changed: Inputs, right: Answers) -> bool:
+    """Return whether outputs differ from the right ones in a type, a shape, or an element that the page determines.
+
+    The page determines no element whose bound is infinite, no sign of a zero that has a bound, and no single integer of
+    several within a bound.
+    """
+    if len(changed) != len(right):
+        return True
+    for array, answer in zip(changed, right, strict=True):
+        expected = answer.expected
+        determined = array
+        is_like = array is not None and array.dtype == expected.dtype and array.shape == expected.shape
+        if is_like and array is not None and answer.bound is not None:
+            is_open = np.isinf(answer.bound) | ((array == expected) & (expected == 0))
+            if array.dtype.kind in "iu":
+                is_open |= _distances(array, expected) <= answer.bound
+            determined = np.where(is_open, expected, array)
+        if differs([determined], [expected]):
+            return True
+    return False
 
 
 def is_wrong(array: Array, answer: Answer) -> bool:

@@ -265,3 +265,44 @@ def test_generate_model_of_a_node_with_many_inputs_has_few_data_sets(command, he
     assert command("generate", "--model", "many.onnx", "--output", "cases").status == 0
     (case,) = [path for path in (here / "cases" / "node").iterdir() if path.is_dir()]
     assert 1 < len(list(case.glob("test_data_set_*"))) < 8
+
+
+WITHOUT_ALPHA = """
+import numpy
+from onnx.reference import ReferenceEvaluator
+
+class backend:
+    @classmethod
+    def prepare(cls, model, device="CPU"):
+        for node in model.graph.node:
+            for place, attribute in reversed(list(enumerate(node.attribute))):
+                if attribute.name == "alpha":
+                    del node.attribute[place]
+        return cls(ReferenceEvaluator(model))
+
+    def __init__(self, evaluator):
+        self.evaluator = evaluator
+
+    def run(self, inputs):
+        with numpy.errstate(all="ignore"):
+            return self.evaluator.run(None, dict(zip(self.evaluator.input_names, inputs)))
+"""
+
+
+def test_run_names_the_mistake_that_explains_all_failures_of_an_operator(command, here):
+    (here / "without_alpha.py").write_text(WITHOUT_ALPHA, encoding="utf-8")
+    model = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["" : 17]>
+        steps (float[3, 4] A, float[4, 3] B) => (float[3, 3] Z) {
+            first = Gemm <alpha = 0.3> (A, B)
+            second = Transpose <perm = [1, 0]> (first)
+            Z = LeakyRelu <alpha = 0.3> (second)
+        }""")
+    onnx.save(model, here / "steps.onnx")
+    assert command("generate", "--model", "steps.onnx", "--output", "cases").status == 0
+    run = ("run", "--data", "cases", "-b", "without_alpha:backend", "--results", here / "results.jsonl")
+    assert command(*run, diagnose=True).status == 1
+    (footer,) = (
+        line for line in (here / "results.jsonl").read_text().splitlines() if json.loads(line)["record"] == "footer"
+    )
+    named = {(one["operator"], one["text"]) for one in json.loads(footer)["diagnoses"]}
+    assert named == {("Gemm", "ignores alpha"), ("LeakyRelu", "ignores alpha")}

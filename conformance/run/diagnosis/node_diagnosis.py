@@ -1,0 +1,124 @@
+"""Name the mistake of an operator: the one mutant of its nodes that explains all wrong outputs and no right ones.
+
+The mutants are those of `conformance.run.mutants.node_mutants`, so every operator with a schema has them. A mutant
+explains a data set if its outputs are those of the subject. It is refuted by a data set whose outputs are right if its
+own outputs are wrong there, whatever their rounding is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from onnx.defs import SchemaError
+
+from conformance.base.verdicts import Level
+from conformance.exact.models.graphs import normal_domain
+from conformance.exact.models.input_files import initializer_arrays
+from conformance.exact.reference.oracle import Answer
+from conformance.run.diagnosis.failure_evidence import single_node
+from conformance.run.judging.compare import is_acceptable
+from conformance.run.mutants.node_mutants import NodeRun, explaining_mistakes, failing_mistakes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from conformance.corpus.cases.case_loading import CaseInMemory, DataSet, LoadedCase
+    from conformance.exact.models.arrays import Array
+    from conformance.run.diagnosis.failure_evidence import Observation
+
+MAX_ELEMENTS = 20_000
+"""Largest number of elements of the operands of a data set that is run with mutants."""
+
+MAX_RIGHT_DATA_SETS = 60
+"""Number of data sets with right outputs on which the mutants are run that explain the wrong outputs."""
+
+
+@dataclass(frozen=True)
+class NodeDataSet:
+    """A data set of a case whose model is one node.
+
+    Attributes:
+        run: the node with its operands.
+        answers: its right outputs.
+        outputs: the outputs of the subject; None if they are not recorded, because all are right.
+        is_wrong: whether an output of the subject is wrong.
+    """
+
+    run: NodeRun
+    answers: tuple[Answer, ...]
+    outputs: tuple[Array, ...] | None
+    is_wrong: bool
+
+    @property
+    def size(self) -> int:
+        """The number of elements of the operands."""
+        return sum(each.size for each in self.run.inputs if each is not None)
+
+
+def node_runs(case: LoadedCase) -> Iterator[tuple[NodeRun, DataSet]]:
+    """Yield the node of a case whose model is one node, with the operands of each data set; nothing for other cases."""
+    node = single_node(case.model)
+    if node is None or case.is_invalid or case.is_structural:
+        return
+    opsets = {normal_domain(each.domain): each.version for each in case.model.opset_import}
+    constants = initializer_arrays(case.model.graph)
+    for data_set in case.data_sets():
+        names = (value.name for value in case.model.graph.input)
+        values = {**constants, **dict(zip(names, data_set.inputs, strict=False))}
+        operands = tuple(values.get(name) if name else None for name in node.input)
+        if all(operand is not None for operand, name in zip(operands, node.input, strict=True) if name):
+            yield NodeRun(node, opsets[normal_domain(node.domain)], operands), data_set
+
+
+def named_mistake(
+    cases: Mapping[str, CaseInMemory], observations: Mapping[str, Observation], passed: Iterable[str]
+) -> tuple[str, frozenset[str]] | None:
+    """Return the mistake that explains all wrong outputs, and the cases that it explains; None if there is not one.
+
+    Failures by an error, and data sets with too many elements, are neither explained nor do they contradict a mistake.
+
+    Args:
+        cases: the cases of one operator by id.
+        observations: the outputs of the subject on failing cases.
+        passed: the ids of the cases that the subject passes.
+    """
+    by_case = {id: list(_data_sets(cases[id], observed)) for id, observed in observations.items() if not observed.error}
+    known = [each for found in by_case.values() for each in found if each.size <= MAX_ELEMENTS]
+    wrong = sorted((each for each in known if each.is_wrong), key=_size)
+    left: set[str] | None = None
+    try:
+        for each in wrong:
+            assert each.outputs is not None
+            left = explaining_mistakes(each.run, each.outputs, each.answers, left)
+            if not left:
+                return None
+        right = [each for each in known if not each.is_wrong]
+        right += [each for id in passed if cases[id].level is not Level.SILENT for each in _data_sets(cases[id])]
+        for each in sorted((each for each in right if each.size <= MAX_ELEMENTS), key=_size)[:MAX_RIGHT_DATA_SETS]:
+            left = (left or set()) - failing_mistakes(each.run, each.answers, left or set())
+            if not left:
+                return None
+    except SchemaError:
+        return None
+    if left is None or len(left) > 1:
+        return None
+    explained = (
+        id for id, found in by_case.items() if all(each.size <= MAX_ELEMENTS for each in found if each.is_wrong)
+    )
+    return left.pop(), frozenset(explained)
+
+
+def _size(data_set: NodeDataSet) -> int:
+    return data_set.size
+
+
+def _data_sets(case: CaseInMemory, observed: Observation | None = None) -> Iterator[NodeDataSet]:
+    """Yield the data sets of a case whose outputs are those of its node, with the outputs of a subject if it failed."""
+    for number, (run, data_set) in enumerate(node_runs(case)):
+        names = [name for name in run.node.output if name]
+        if names == [output.name for output in data_set.outputs]:
+            answers = tuple(Answer(each.expected, each.bound, each.choices) for each in data_set.outputs)
+            outputs = None if observed is None else observed.outputs[number]
+            pairs = zip(data_set.outputs, outputs or (), strict=False)
+            yield NodeDataSet(run, answers, outputs, not all(is_acceptable(*pair) for pair in pairs))
