@@ -93,11 +93,11 @@ def audit(
         no_isolation=no_isolation,
         is_command=True,
     )
-    prepared = prepare_audit(request)
     show = partial(print_line, err=reports.take_standard_output)
-    _show_inputs(prepared, show)
-    expectations = read_expectations_by_subject(expect, prepared.subject_texts, CORPUS) if expect else {}
-    result = prepared.run(_observer(show))
+    with prepare_audit(request) as prepared:
+        _show_inputs(prepared, show)
+        expectations = read_expectations_by_subject(expect, prepared.subject_texts, CORPUS) if expect else {}
+        result = prepared.run(_observer(show))
     if output is not None and write_cases(output, (case for each in result.audits for case in each.cases)):
         show(f"Wrote {output}.")
     if _report(result, reports, expectations, show) is AuditOutcome.FAILED:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from conformance.own.blame.blame_session import Session
     from conformance.own.blame.document import BlameDocument
     from conformance.own.blame.given_rewrite import MatchedModels
+    from conformance.own.blame.model_comparison import OpenSubjects
     from conformance.own.blame.verdict import BlameVerdict
     from conformance.own.graphs.reading import LoadedModel
     from conformance.subjects.calling.subject_names import SubjectName
@@ -67,6 +68,7 @@ def blame(
     from conformance.own.blame.blame_session import Request, Session
     from conformance.own.blame.model_comparison import OpenSubjects
     from conformance.own.graphs.model_inputs import choose_inputs, chosen_text
+    from conformance.own.graphs.reading import shared_weights
     from conformance.studies.history.first_bad_release import releases_worth_comparing
     from conformance.studies.history.release_blame import ReleaseOptions, blame_case, blame_model
 
@@ -87,33 +89,34 @@ def blame(
         has_fault = blame_case(str(model), rewriter or second, searched, data, json, output)
         raise typer.Exit(ExitStatus.FAILS if has_fault else ExitStatus.PASSES)
     known = None if resume is None else _read_document(resume)
-    audited, models = _read_models(model, second_model, takes_output)
-    data_sets = choose_inputs(audited.original, inputs, shape or (), seed)
-    if data_sets[0].chosen:
-        print_line(chosen_text(data_sets[0].chosen), err=takes_output)
-    request = Request(audited, data_sets, first, second, rewriter, None if inputs else seed, seconds, models)
-    if releases:
-        has_fault, at_release = blame_model(request, searched)
-        if at_release is None:
-            raise typer.Exit(ExitStatus.FAILS if has_fault else ExitStatus.PASSES)
-        request = at_release
+    with shared_weights([model, second_model or model], [] if rewriter else [first, second]) as scratch:
+        audited, models = _read_models(model, second_model, scratch, opened, takes_output, loads_all=bool(rewriter))
+        data_sets = choose_inputs(audited.original, inputs, shape or (), seed)
+        if data_sets[0].chosen:
+            print_line(chosen_text(data_sets[0].chosen), err=takes_output)
+        request = Request(audited, data_sets, first, second, rewriter, None if inputs else seed, seconds, models)
+        if releases:
+            has_fault, at_release = blame_model(request, searched)
+            if at_release is None:
+                raise typer.Exit(ExitStatus.FAILS if has_fault else ExitStatus.PASSES)
+            request = at_release
 
-    def show(name: str) -> None:
-        print_progress("")
-        for line in step_lines(name, session.document):
-            print_line(line, err=takes_output)
+        def show(name: str) -> None:
+            print_progress("")
+            for line in step_lines(name, session.document):
+                print_line(line, err=takes_output)
 
-    session = Session(request, opened, show, print_progress, known, partial(releases_worth_comparing, store))
-    fails = _run(session, json, html).fails(Level(fail_level))
-    _write_reports(session.document, json, html, passes=not fails)
-    print_written_reports(reports)
-    if output is not None and session.reduced is not None:
-        write_reproduction(output, session)
-        print_line(f"Wrote {output}.", err=takes_output)
-    outcome = [each for each in ("FAILED" if fails else "PASSED", judged_text(session.document.steps)) if each]
-    print_line(": ".join(outcome), err=takes_output)
-    if fails:
-        raise typer.Exit(ExitStatus.FAILS)
+        session = Session(request, opened, show, print_progress, known, partial(releases_worth_comparing, store))
+        fails = _run(session, json, html).fails(Level(fail_level))
+        _write_reports(session.document, json, html, passes=not fails)
+        print_written_reports(reports)
+        if output is not None and session.reduced is not None:
+            write_reproduction(output, session)
+            print_line(f"Wrote {output}.", err=takes_output)
+        outcome = [each for each in ("FAILED" if fails else "PASSED", judged_text(session.document.steps)) if each]
+        print_line(": ".join(outcome), err=takes_output)
+        if fails:
+            raise typer.Exit(ExitStatus.FAILS)
 
 
 def _run(session: Session, json: Path | None, html: Path | None) -> BlameVerdict:
@@ -130,16 +133,27 @@ def _run(session: Session, json: Path | None, html: Path | None) -> BlameVerdict
 
 
 def _read_models(
-    model: Path, second_model: Path | None, takes_output: bool
+    model: Path,
+    second_model: Path | None,
+    scratch: Path | None,
+    subjects: OpenSubjects,
+    takes_output: bool,
+    *,
+    loads_all: bool,
 ) -> tuple[LoadedModel, MatchedModels | None]:
-    """Read the model; match it with the second model, if there is one, and print the outputs without counterpart."""
+    """Read the model; match it with the second model, if there is one, and print the outputs without counterpart.
+
+    The subjects get the folder of the external data. For the other arguments see `LoadedModel.read`.
+    """
     from conformance.own.blame.given_rewrite import match_models
     from conformance.own.graphs.reading import LoadedModel
 
-    audited = LoadedModel.read(model, loads_all=True)
+    audited = LoadedModel.read(model, loads_all=loads_all, scratch=scratch)
+    subjects.data_folder = audited.data_folder
     if second_model is None:
         return audited, None
-    models = match_models(audited, LoadedModel.read(second_model, loads_all=True))
+    models = match_models(audited, LoadedModel.read(second_model, loads_all=loads_all, scratch=scratch))
+    subjects.data_folder = models.first.data_folder
     if models.unmatched:
         print_line(f"Outputs without counterpart: {', '.join(models.unmatched)}", err=takes_output)
     return models.first, models

@@ -199,9 +199,10 @@ def special_places(array: Array, count: int) -> Iterator[Array]:
         yield np.array([place])
         yield _equal_places(flat, flat[place], count)
     yield from (np.concatenate(places)[:count] for places in found if places)
-    drawn = np.arange(flat.size)
     if flat.size > SAMPLE_SIZE:
         drawn = _distinct([np.random.default_rng(1).integers(0, flat.size, SAMPLE_SIZE)], flat.size)
+    else:
+        drawn = np.arange(flat.size)
     order = np.argsort(flat[drawn], kind="stable")
     ordered = flat[drawn][order]
     equal = np.flatnonzero(ordered[1:] == ordered[:-1])[: max(1, count // 2)]

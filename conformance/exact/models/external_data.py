@@ -12,20 +12,78 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import onnx
-from onnx.helper import get_all_tensor_dtypes
+from onnx.helper import get_all_tensor_dtypes, make_tensor_value_info
 
 from conformance.base.errors import ModelError
 from conformance.exact.models.arrays import Array, check_shape, dtype_of, element_type_text
-from conformance.exact.models.graphs import all_tensors
+from conformance.exact.models.graphs import all_tensors, copy_of
 from conformance.exact.models.input_files import initializer_arrays, tensor_elements
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 
 def external_tensors(model: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
     """Yield the tensors of a model that are in external data."""
     return (tensor for tensor in all_tensors(model) if tensor.data_location == onnx.TensorProto.EXTERNAL)
+
+
+def load_external_data(model: onnx.ModelProto, folder: Path) -> None:
+    """Load the tensors of a model that are in external data, in place.
+
+    Raises:
+        ModelError: a tensor cannot be read; see `external_bytes`.
+    """
+    for tensor in external_tensors(model):
+        load_tensor(tensor, external_bytes(tensor, folder))
+
+
+def load_tensor(tensor: onnx.TensorProto, content: Array) -> None:
+    """Store the bytes of a tensor in external data in the tensor itself."""
+    tensor.raw_data = content.tobytes()
+    tensor.data_location = onnx.TensorProto.DEFAULT
+    del tensor.external_data[:]
+
+
+def move_to_file(tensors: Iterable[onnx.TensorProto], file: Path) -> None:
+    """Write the elements of tensors to a new file, and let the tensors refer to it, in place.
+
+    Each tensor begins at a page of memory, so that a runtime can map it.
+
+    Args:
+        tensors: tensors with `raw_data`.
+        file: the file, in the folder that becomes the folder of the external data.
+    """
+    with file.open("xb") as stream:
+        for tensor in tensors:
+            offset = -stream.tell() % _PAGE_BYTES + stream.tell()
+            stream.seek(offset)
+            entries = {"location": file.name, "offset": str(offset), "length": str(stream.write(tensor.raw_data))}
+            tensor.ClearField("raw_data")
+            tensor.data_location = onnx.TensorProto.EXTERNAL
+            for key, value in entries.items():
+                tensor.external_data.add(key=key, value=value)
+
+
+_PAGE_BYTES = 4096
+
+
+def without_external_data(model: onnx.ModelProto) -> onnx.ModelProto:
+    """Return a model in which the initializers in external data are inputs, as onnx's checker needs it.
+
+    It is the model itself if none of its initializers is in external data.
+    """
+    if all(tensor.data_location != onnx.TensorProto.EXTERNAL for tensor in model.graph.initializer):
+        return model
+    copy = copy_of(model)
+    declared = {value.name for value in model.graph.input}
+    for place in range(len(copy.graph.initializer) - 1, -1, -1):
+        tensor = copy.graph.initializer[place]
+        if tensor.data_location == onnx.TensorProto.EXTERNAL:
+            if tensor.name not in declared:
+                copy.graph.input.append(make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims))
+            del copy.graph.initializer[place]
+    return copy
 
 
 def map_external_tensor(tensor: onnx.TensorProto, folder: Path) -> Array:
@@ -83,10 +141,20 @@ def _size_of(tensor: onnx.TensorProto, entries: Mapping[str, str]) -> int:
     Raises:
         ValueError: the length in the entries is another number.
     """
-    check_shape(tensor.dims)
-    size: int = (math.prod(tensor.dims) * _bits_of(tensor) + 7) // 8
+    size = needed_bytes(tensor)
     if _number(entries, "length", size) != size:
         raise ValueError(f"its length is {entries['length']}, and its type and shape need {size} bytes")
+    return size
+
+
+def needed_bytes(tensor: onnx.TensorProto) -> int:
+    """Return the number of bytes that the type and shape of a tensor need.
+
+    Raises:
+        ValueError: the shape is impossible, or elements of the type cannot be in a file.
+    """
+    check_shape(tensor.dims)
+    size: int = (math.prod(tensor.dims) * _bits_of(tensor) + 7) // 8
     return size
 
 

@@ -348,6 +348,7 @@ def record_model(
     Raises:
         SubjectRefused: the subject does not run the model.
     """
+    progress(f"{subject.id} runs the model")
     first, second = run_once(subject.target, model.original, data_set.arrays, times=2)
     (again,) = run_once(subject.target, model.original, data_set.arrays)
     is_repeatable = are_identical(first, second)

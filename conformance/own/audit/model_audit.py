@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from conformance.base.errors import UsageError
 from conformance.base.files.atomic_write import supervised_temp_dir, write_bytes_atomically
+from conformance.base.jobs.process_pool import ProcessWorkers
 from conformance.base.verdicts import Level
 from conformance.exact.models.input_files import required_input_names
 from conformance.own.audit.audit_job import AuditWorkers
@@ -27,7 +28,7 @@ from conformance.own.audit.audit_report import (
 )
 from conformance.own.audit.audit_session import AuditOptions, audit_nodes_alone, audit_recorded, audit_subject
 from conformance.own.graphs.model_inputs import choose_inputs, given_inputs, input_text, save_inputs_to
-from conformance.own.graphs.reading import LoadedModel
+from conformance.own.graphs.reading import LoadedModel, shared_weights
 from conformance.own.graphs.recorded_outputs import input_folder, read_recorded
 from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
 from conformance.subjects.isolation.protocol import Limits
@@ -283,13 +284,23 @@ class PreparedAudit:
             yield pool
 
 
-def prepare_audit(request: AuditRequest) -> PreparedAudit:
+@contextmanager
+def prepare_audit(request: AuditRequest) -> Iterator[PreparedAudit]:
     """Read the model, its inputs and recorded values, or draw the inputs; no subject is started.
+
+    Files that the model needs are removed at the end of the block.
 
     Raises:
         ConformanceError: a file cannot be read, or does not fit the model.
     """
-    model = LoadedModel.read(request.model, loads_all=request.no_isolation)
+    subjects = [SubjectName.parse(text, SubjectKind.BACKEND) for text in request.backends]
+    is_local = request.workers is None or isinstance(request.workers, ProcessWorkers)
+    with shared_weights([request.model], subjects if is_local else ()) as scratch:
+        yield _prepared(request, scratch)
+
+
+def _prepared(request: AuditRequest, scratch: Path | None) -> PreparedAudit:
+    model = LoadedModel.read(request.model, scratch=scratch)
     recorded = [] if request.recorded is None else read_recorded(request.recorded, model.prepared)
     given = request.inputs
     if given is None and request.recorded is not None:
@@ -317,12 +328,14 @@ def audit_model(
         ConformanceError: the model or the inputs cannot be read, or the backend cannot be started.
     """
     folder = Path(inputs) if isinstance(inputs, (str, os.PathLike)) else None
-    with _file_of(model) as path:
-        prepared = prepare_audit(AuditRequest(path, [backend], inputs=folder, seed=seed))
-    if not isinstance(inputs, (str, os.PathLike)) and inputs is not None:
+    with (
+        _file_of(model) as path,
+        prepare_audit(AuditRequest(path, [backend], inputs=folder, seed=seed)) as prepared,
+    ):
+        if isinstance(inputs, (str, os.PathLike)) or inputs is None:
+            return prepared.run()
         given = given_inputs(prepared.model.original.graph, inputs)
-        prepared = replace(prepared, data_sets=[given], seed=None)
-    return prepared.run()
+        return replace(prepared, data_sets=[given], seed=None).run()
 
 
 @contextmanager

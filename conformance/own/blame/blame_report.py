@@ -261,13 +261,13 @@ def folder_files(
     """
     text = escape_unprintable(printed_model(case.model))
     files = {
-        "model.onnx": case.model.SerializeToString(),
+        "model.onnx": case.loaded().SerializeToString(),
         "ISSUE.md": issue_text(document, text).encode(errors="replace"),
         "blame.json": encode_document(document),
         "reproduce.py": resources.files("conformance.own.blame").joinpath("reproduce.py.txt").read_bytes(),
     }
     if answers[1].model is not None and (optimizer is not None or document.second_model is not UNSET):
-        files["rewritten.onnx"] = answers[1].model.SerializeToString()
+        files["rewritten.onnx"] = case.with_model(answers[1].model).loaded().SerializeToString()
     for number, array in enumerate(case.arrays):
         files[f"test_data_set_0/input_{number}.pb"] = tensor_of(array).SerializeToString()
     for letter, answer in zip("ab", answers, strict=True):

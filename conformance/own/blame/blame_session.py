@@ -75,7 +75,8 @@ class Request:
         """Return the model with one data set."""
         model = self.model.original
         names = required_input_names(model.graph)
-        return FedModel(model, dict(zip(names, self.data_sets[number].arrays, strict=True)))
+        inputs = dict(zip(names, self.data_sets[number].arrays, strict=True))
+        return FedModel(model, inputs, self.model.data_folder)
 
     @property
     def names(self) -> list[SubjectName]:
@@ -285,9 +286,9 @@ class Session:
         with self._compare(self._chosen(passes)) as comparison:
             self._match_values(comparison, case)
             if known is not None and known.is_complete:
-                self.reduced = known.read()
+                self.reduced = known.read(self.request.model.data_folder)
             else:
-                start = None if known is None else known.read()
+                start = None if known is None else known.read(self.request.model.data_folder)
                 self.reduced = self._reduce(comparison, self._inlined(comparison, case), start)
             self.on_step("reduction")
             difference, self.answers = observe(comparison, self.reduced)
@@ -301,7 +302,7 @@ class Session:
         """Match the intermediate values of two given models, at which both are cut."""
         if comparison.given is None or self.request.models is None:
             return
-        cases = [FedModel(each.prepared, case.inputs) for each in (self.request.model, comparison.given.model)]
+        cases = [case.with_model(each.prepared) for each in (self.request.model, comparison.given.model)]
         targets = (comparison.first.target, comparison.second.target)
         comparison.given.match_values(*(known_values(*each) for each in zip(targets, cases, strict=True)))
 
@@ -320,7 +321,7 @@ class Session:
 
     def _inlined(self, comparison: Comparison, case: FedModel) -> FedModel:
         """Return the model without model-local functions if the difference stays, and otherwise as it is."""
-        prepared = FedModel(self.request.model.prepared, case.inputs)
+        prepared = case.with_model(self.request.model.prepared)
         if not case.model.functions or observe(comparison, case)[0].is_same(observe(comparison, prepared)[0]):
             return prepared
         return case

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
 import onnx
@@ -15,6 +15,9 @@ from conformance.own.blame.difference import Difference  # noqa: TC001 - msgspec
 from conformance.own.blame.verdict import BlameVerdict  # noqa: TC001 - msgspec reads the annotations
 from conformance.own.graphs.fed_model import FedModel
 from conformance.own.graphs.reading import ModelRecord  # noqa: TC001 - msgspec reads the annotations
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 FORMAT: Literal[1] = 1
 
@@ -81,8 +84,11 @@ class ReducedModel(_Part):
     inputs: list[str]
     second_nodes: list[ReducedNode] | msgspec.UnsetType = msgspec.UNSET
 
-    def read(self) -> FedModel:
+    def read(self, data_folder: Path | None = None) -> FedModel:
         """Return the model with its inputs.
+
+        Args:
+            data_folder: the folder of the model's external data; None if the model has all tensors.
 
         Raises:
             JobError: it is malformed.
@@ -90,7 +96,7 @@ class ReducedModel(_Part):
         try:
             model = onnx.ModelProto.FromString(base64.b64decode(self.model))
             tensors = [onnx.TensorProto.FromString(base64.b64decode(text)) for text in self.inputs]
-            return FedModel(model, {tensor.name: array_of(tensor) for tensor in tensors})
+            return FedModel(model, {tensor.name: array_of(tensor) for tensor in tensors}, data_folder)
         except Exception:  # noqa: BLE001 - protobuf and base64 raise errors of several kinds
             raise JobError("malformed-state.version") from None
 

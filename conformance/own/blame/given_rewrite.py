@@ -23,7 +23,7 @@ from conformance.exact.models.graphs import copy_of, is_operator, names_in_model
 from conformance.exact.models.input_files import required_input_names
 from conformance.exact.models.renaming import FreshNames, Renamer
 from conformance.own.graphs.cutting import part_between, without_unused
-from conformance.own.graphs.fed_model import FedModel
+from conformance.own.graphs.reading import LoadedModel, in_common_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import onnx
 
     from conformance.exact.models.arrays import Array
-    from conformance.own.graphs.reading import LoadedModel
+    from conformance.own.graphs.fed_model import FedModel
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,8 @@ def match_models(first: LoadedModel, second: LoadedModel) -> MatchedModels:
     kept = [name for name in wanted if name in outputs.values()]
     unmatched = [*(name for name in wanted if name not in kept), *(name for name in made if name not in outputs)]
     names = inputs | outputs
-    return MatchedModels(_changed(first, {}, kept), _changed(second, names, kept), tuple(unmatched))
+    matched = in_common_folder(_changed(first, {}, kept), _changed(second, names, kept))
+    return MatchedModels(*matched, tuple(unmatched))
 
 
 def _pairs(names: Sequence[str], wanted: Sequence[str]) -> dict[str, str]:
@@ -157,7 +158,7 @@ class GivenRewrite:
         model = copy_of(case.model)
         del model.graph.output[:]
         model.graph.output.extend(kept)
-        return without_unused(FedModel(model, case.inputs))
+        return without_unused(case.with_model(model))
 
 
 def _known(names: Iterable[str], values: Mapping[str, Array]) -> dict[str, Array]:

@@ -17,12 +17,13 @@ from conformance.base.verdicts import Verdict
 from conformance.exact.models.graphs import call_expansion_problem, copy_of
 from conformance.exact.models.input_files import required_input_names
 from conformance.exact.models.model_validity import find_missing_functions, model_violation
-from conformance.own.graphs.intermediate_values import SubjectRefused, run_once
+from conformance.own.graphs.intermediate_values import SubjectRefused, run_once, set_data_folder
 from conformance.subjects.calling.request import CaseEnded, call_running_subject
 from conformance.subjects.isolation.start_subjects import client_of, started_subjects
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from conformance.exact.models.arrays import Array
     from conformance.own.blame.given_rewrite import GivenRewrite
@@ -167,9 +168,13 @@ class OpenSubjects:
     Args:
         limits: limits of each process.
         in_process: whether subjects written in Python run in this process.
+
+    Attributes:
+        data_folder: the folder of the external data of all models that the subjects will load; None without such data.
     """
 
     def __init__(self, limits: Limits, *, in_process: bool = False) -> None:
+        self.data_folder: Path | None = None
         self._limits = limits
         self._in_process = in_process
         self._in_this_process: dict[SubjectName, Subject] = {}
@@ -188,7 +193,10 @@ class OpenSubjects:
         with started_subjects(unique, self._limits, no_isolation=self._in_process) as subjects:
             found = dict(zip(unique, subjects, strict=True))
             kept.update({name: subject for name, subject in found.items() if client_of(subject) is None})
-            yield [(kept | found)[name] for name in names]
+            chosen = [(kept | found)[name] for name in names]
+            for subject in chosen:
+                set_data_folder(subject.target, self.data_folder)
+            yield chosen
 
     @contextmanager
     def compare(

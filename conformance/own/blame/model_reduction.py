@@ -27,8 +27,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import onnx
 
+from conformance.exact.models.external_data import without_external_data
 from conformance.exact.models.graphs import copy_of, is_operator, iter_nodes
-from conformance.exact.models.input_files import initializer_arrays
 from conformance.exact.models.model_validity import model_violation
 from conformance.exact.reference.numbers.enclosure import Enclosure
 from conformance.own.blame.difference import Difference, observe
@@ -224,7 +224,7 @@ class Reducer:
         if case is None:
             return False
         self.tested += 1
-        if model_violation(case.model) is not None or not self.is_same(case):
+        if model_violation(without_external_data(case.model)) is not None or not self.is_same(case):
             return False
         self.progress(f"{node_count(case.model)} nodes, {self.tested} models tried")
         self._smallest = case
@@ -239,26 +239,26 @@ class Reducer:
         case = self._smallest
         nodes = live_nodes(case.model)
         values = known_values(self.backend, case)
-        self._holds(cut(case.model, nodes, values))
-        minimize(nodes, lambda part: self._holds(cut(case.model, part, values)), 10_000)
+        self._holds(cut(case.model, nodes, values, case.data_folder))
+        minimize(nodes, lambda part: self._holds(cut(case.model, part, values, case.data_folder)), 10_000)
 
     def _drop_outputs(self) -> None:
         for value in list(self._smallest.model.graph.output):
             if len(self._smallest.model.graph.output) > 1:
                 model = copy_of(self._smallest.model)
                 model.graph.output.remove(value)
-                self._holds(without_unused(FedModel(model, self._smallest.inputs)))
+                self._holds(without_unused(self._smallest.with_model(model)))
 
     def _open_subgraphs(self) -> None:
         values = known_values(self.backend, self._smallest)
         inlined = inline_taken_branches(self._smallest.model, values)
         if inlined is not None:
-            self._holds(without_unused(FedModel(inlined, self._smallest.inputs)))
+            self._holds(without_unused(self._smallest.with_model(inlined)))
         case = self._smallest
         for number, node in enumerate(case.model.graph.node):
             if is_operator(node, "Loop"):
                 unrolled = unrolled_models(case.model, number, values)
-                if self._take_first(without_unused(FedModel(each, case.inputs)) for each in unrolled):
+                if self._take_first(without_unused(case.with_model(each)) for each in unrolled):
                     return
 
     def _drop_inner_nodes(self) -> None:
@@ -288,8 +288,7 @@ class Reducer:
                     self._holds(with_arrays(self._smallest, {name: first}))
 
     def _simplify_weights(self) -> None:
-        arrays = initializer_arrays(self._smallest.model.graph)
-        numbers = {name for name, array in arrays.items() if array.size == 1}
+        numbers = {name for name, array in self._smallest.initializers.items() if array.size == 1}
         for name, array in case_arrays(self._smallest).items():
             if name not in numbers:
                 self._take_first(with_arrays(self._smallest, {name: simple}) for simple in simple_arrays(array))
@@ -308,7 +307,7 @@ class Reducer:
                 continue
             for start in range(0, max(1, len(nodes) - size // 2), max(1, size // 2)):
                 self.progress(f"nodes from {start} of {len(nodes)}")
-                if self._holds(cut(case.model, nodes[start : start + size], values)):
+                if self._holds(cut(case.model, nodes[start : start + size], values, case.data_folder)):
                     return True
         return False
 
@@ -320,11 +319,14 @@ def node_count(model: onnx.ModelProto) -> int:
 
 def known_values(backend: Any, case: FedModel) -> dict[str, Array]:
     """Return all values of a model that a subject returns, by name; other values are missing."""
-    values: dict[str, Any] = {**initializer_arrays(case.model.graph), **case.inputs}
+    constants = case.initializers
+    values: dict[str, Any] = {**constants, **case.inputs}
     answer = run_model(backend, case.model, case.inputs)
     if not answer.failure:
         try:
-            recorded = record_values(backend, case.model, case.arrays, answer.outputs, is_stable=False)
+            recorded = record_values(
+                backend, case.model, case.arrays, answer.outputs, is_stable=False, constants=constants
+            )
             values.update(recorded.values)
         except Exception:  # noqa: BLE001 - the model is then cut at inputs only
             values.update(zip((value.name for value in case.model.graph.output), answer.outputs, strict=True))
@@ -340,7 +342,7 @@ def _evaluated(case: FedModel) -> dict[str, Any]:
     model.graph.output.extend(
         onnx.ValueInfoProto(name=name) for node in model.graph.node for name in node.output if name
     )
-    found = enclose_outputs(FedModel(model, case.inputs))
+    found = enclose_outputs(case.with_model(model))
     return {
         name: each.value.astype(each.dtype) if isinstance(each, Enclosure) else each for name, each in found.items()
     }

@@ -22,14 +22,13 @@ from conformance.base.serialization.printable_text import first_line
 from conformance.base.verdicts import Level, Unsupported
 from conformance.corpus.passes.eliminate_nop_monotone_argmax import eliminate
 from conformance.exact.judgement.distances import are_comparable, find_distances
-from conformance.exact.models.graphs import MAIN_DOMAINS, infer_shapes, is_operator, names_taken_by
-from conformance.exact.models.input_files import constant_value, initializer_arrays
+from conformance.exact.models.graphs import MAIN_DOMAINS, constant_names, infer_shapes, is_operator, names_taken_by
+from conformance.exact.models.input_files import constant_value
 from conformance.exact.reference.enclosures import has_signed_zeros
 from conformance.exact.reference.node_enclosures import NodeScope, enclose
 from conformance.exact.reference.numbers.enclosure import Enclosure
 from conformance.own.blame.difference import OutputDifference  # noqa: TC001 - msgspec reads the annotations
 from conformance.own.blame.model_comparison import Comparison, Computation, Failure, run_model
-from conformance.own.graphs.fed_model import FedModel
 from conformance.own.graphs.inlining import inline_functions
 from conformance.own.graphs.intermediate_values import are_identical
 from conformance.own.graphs.model_inputs import InputSet
@@ -42,6 +41,7 @@ if TYPE_CHECKING:
 
     from conformance.exact.models.arrays import Array
     from conformance.own.blame.difference import Difference
+    from conformance.own.graphs.fed_model import FedModel
 
 MARGIN = 2.0
 """Distance of two enclosures, as a multiple of the sum of their bounds, above which the graph optimizer is wrong.
@@ -165,7 +165,7 @@ def enclose_outputs(case: FedModel) -> dict[str, Any]:
     An output that cannot be enclosed has the reason as text.
     """
     scope = NodeScope.of(case.model)
-    values: dict[str, Any] = {**initializer_arrays(case.model.graph), **case.inputs}
+    values: dict[str, Any] = {**case.initializers, **case.inputs}
     reasons: dict[str, str] = {}
     found: dict[str, Any] = {}
     for node in case.model.graph.node:
@@ -333,13 +333,13 @@ def _enclose_inlined(case: FedModel, model: onnx.ModelProto) -> dict[str, Any]:
         inlined = inline_functions(model)
     except ModelError as error:
         return {value.name: error.problem for value in model.graph.output}
-    return enclose_outputs(FedModel(inlined, case.inputs))
+    return enclose_outputs(case.with_model(inlined))
 
 
 def _signed_outputs(case: FedModel) -> set[str]:
     """Return the outputs whose zeros have signs that IEEE 754 determines: those of one node on inputs and constants."""
     scope = NodeScope.of(case.model)
-    known = {*initializer_arrays(case.model.graph), *case.inputs}
+    known = {*constant_names(case.model.graph), *case.inputs}
     return {
         name
         for node in case.model.graph.node
@@ -435,7 +435,7 @@ def _hazard_of_pass(comparison: Comparison, case: FedModel, answers: tuple[Compu
         removed = run_model(comparison.first.target, eliminate(case.model, fixed_point=True), case.inputs)
         if removed.failure or not are_identical(removed.outputs, answers[1].outputs):
             return ""
-        counts = count_hazards(case.model, comparison.first, [InputSet("given", tuple(case.arrays))])
+        counts = count_hazards(case.loaded(), comparison.first, [InputSet("given", tuple(case.arrays))])
     except Exception:  # noqa: BLE001 - the hazard is only looked for
         return ""
     names = {name for changes in counts.argmax for name, count in changes.changed.items() if count}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,7 @@ from conformance.own.graphs.fed_model import FedModel
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
 
 def with_outputs(model: onnx.ModelProto, names: Sequence[str]) -> onnx.ModelProto:
@@ -105,13 +107,18 @@ def single_node_model(
     return single
 
 
-def cut(model: onnx.ModelProto, numbers: Sequence[int], values: Mapping[str, Array]) -> FedModel | None:
+def cut(
+    model: onnx.ModelProto, numbers: Sequence[int], values: Mapping[str, Array], data_folder: Path | None = None
+) -> FedModel | None:
     """Return some nodes of a model as a model of their own; None if a value that they need is not known.
+
+    The part refers to the external data of the model, and copies none of it.
 
     Args:
         model: the model.
         numbers: the positions of the nodes; the constants that they take are added.
         values: the values at the cuts by name.
+        data_folder: the folder of the model's external data; None if the model has all tensors.
     """
     graph = model.graph
     constants = {
@@ -147,7 +154,7 @@ def cut(model: onnx.ModelProto, numbers: Sequence[int], values: Mapping[str, Arr
             part.graph.output.append(value)
         elif name in own:
             return None
-    return FedModel(part, inputs) if part.graph.output else None
+    return FedModel(part, inputs, data_folder) if part.graph.output else None
 
 
 def part_between(model: onnx.ModelProto, ends: onnx.ModelProto) -> onnx.ModelProto | None:
@@ -237,7 +244,8 @@ def without_unused(case: FedModel) -> FedModel:
     _keep(graph.sparse_initializer, kept, "values.name")
     _keep(graph.value_info, known, "name")
     _keep(graph.quantization_annotation, known, "tensor_name")
-    return FedModel(model, {name: array for name, array in case.inputs.items() if name in kept})
+    inputs = {name: array for name, array in case.inputs.items() if name in kept}
+    return replace(case, model=model, inputs=inputs)
 
 
 def _keep(entries: Any, wanted: Container[str], attribute: str) -> None:
@@ -280,7 +288,7 @@ def bypass_inner(case: FedModel, place: int, source: str) -> FedModel:
         value.name = names.get(value.name, value.name)
     for graph in all_graphs(model):
         del graph.value_info[:]  # the other value may have another type
-    return without_unused(FedModel(model, case.inputs))
+    return without_unused(case.with_model(model))
 
 
 def inferred_shape(model: onnx.ModelProto, number: int, name: str, values: Mapping[str, Any]) -> tuple[int, ...] | None:

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from conformance.exact.models.arrays import Array, array_of, hash_values, tensor_of
+from conformance.exact.models.external_data import initializer_arrays_in, load_external_data
 from conformance.exact.models.graphs import all_graphs, copy_of, is_operator
-from conformance.exact.models.input_files import initializer_arrays, required_input_names, required_inputs
+from conformance.exact.models.input_files import required_input_names, required_inputs
 from conformance.exact.models.model_building import array_value_info
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from pathlib import Path
 
     import onnx
+
+
+MAX_CHANGED_BYTES = 2**28
+"""Size of the arrays that replace arrays of a model; a larger array stays in external data."""
 
 
 @dataclass(frozen=True)
@@ -24,15 +30,38 @@ class FedModel:
     Attributes:
         model: the model.
         inputs: the inputs by name.
+        data_folder: the folder of the model's external data; None if the model has all tensors.
     """
 
     model: onnx.ModelProto
     inputs: Mapping[str, Array]
+    data_folder: Path | None = None
 
     @property
     def arrays(self) -> list[Array]:
         """The inputs in the order of the graph."""
         return [self.inputs[name] for name in required_input_names(self.model.graph)]
+
+    @property
+    def initializers(self) -> dict[str, Array]:
+        """The initializers of the main graph by name; those in external data are mapped into memory."""
+        return initializer_arrays_in(self.model.graph, self.data_folder)
+
+    def with_model(self, model: onnx.ModelProto) -> FedModel:
+        """Return a case of another model with the same inputs and the same folder of external data."""
+        return replace(self, model=model)
+
+    def loaded(self) -> onnx.ModelProto:
+        """Return the model with all tensors.
+
+        Raises:
+            ModelError: the external data cannot be read.
+        """
+        model = self.model
+        if self.data_folder is not None:
+            model = copy_of(model)
+            load_external_data(model, self.data_folder)
+        return model
 
     def digest(self) -> str:
         """Return a hash of the model and the inputs."""
@@ -44,7 +73,7 @@ class FedModel:
 def case_arrays(case: FedModel) -> dict[str, Array]:
     """Return the initializers, the constants and the inputs of a case by name."""
     dense = {tensor.name for tensor in case.model.graph.initializer}
-    weights = {name: array for name, array in initializer_arrays(case.model.graph).items() if name in dense}
+    weights = {name: array for name, array in case.initializers.items() if name in dense}
     constants = {name: array_of(tensor) for name, tensor in _constant_tensors(case.model)}
     return {**weights, **constants, **case.inputs}
 
@@ -58,7 +87,12 @@ def _constant_tensors(model: onnx.ModelProto) -> Iterator[tuple[str, onnx.Tensor
 
 
 def with_arrays(case: FedModel, arrays: Mapping[str, Array]) -> FedModel | None:
-    """Return a case with other arrays for inputs, initializers or Constants; None if an array has no ONNX type."""
+    """Return a case with other arrays for inputs, initializers or Constants.
+
+    It is None if an array has no ONNX type, or if the arrays are too large for a model file.
+    """
+    if sum(array.nbytes for array in arrays.values()) > MAX_CHANGED_BYTES:
+        return None
     model = copy_of(case.model)
     for graph in all_graphs(model):
         del graph.value_info[:]  # sizes may differ
@@ -78,4 +112,5 @@ def with_arrays(case: FedModel, arrays: Mapping[str, Array]) -> FedModel | None:
     except (KeyError, ValueError, TypeError):
         return None
     inputs = {name: arrays.get(name, array) for name, array in case.inputs.items()}
-    return FedModel(model, inputs) if len(required_inputs(model.graph)) == len(inputs) else None
+    changed = replace(case, model=model, inputs=inputs)
+    return changed if len(required_inputs(model.graph)) == len(inputs) else None

@@ -26,6 +26,7 @@ from conformance.exact.models.graphs import is_operator
 from conformance.exact.models.input_files import initializer_arrays, required_input_names
 from conformance.own.graphs.cutting import single_node_model, with_outputs
 from conformance.subjects.calling.request import CaseEnded, call_running_subject, suite_code
+from conformance.subjects.calling.subject_loading import ConfiguredBackend
 from conformance.subjects.isolation.proxies import BackendProxy
 
 if TYPE_CHECKING:
@@ -148,11 +149,8 @@ def run_each(backend: Any, model: onnx.ModelProto, runs: Sequence[Sequence[Array
 
 
 def set_data_folder(backend: Any, folder: Path | None) -> None:
-    """Set the folder of the external data of the models that a subject will load.
-
-    A subject in this process needs a model without external data; see `LoadedModel.read`.
-    """
-    if isinstance(backend, BackendProxy):
+    """Set the folder of the external data of the models that a subject will load."""
+    if isinstance(backend, BackendProxy | ConfiguredBackend):
         backend.data_folder = "" if folder is None else str(folder)
 
 

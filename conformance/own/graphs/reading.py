@@ -7,19 +7,29 @@ when it is read. A model that cannot be completed is refused.
 from __future__ import annotations
 
 import hashlib
-from contextlib import suppress
-from dataclasses import dataclass
+import os
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from itertools import chain
 from math import prod
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 import onnx
-from onnx.helper import make_tensor_value_info
 
 from conformance.base.errors import ModelError
-from conformance.base.files.atomic_write import real_path
+from conformance.base.files.atomic_write import real_path, supervised_temp_dir
 from conformance.base.serialization.decoding import Count  # noqa: TC001 - msgspec reads the annotations
-from conformance.exact.models.external_data import external_bytes, external_tensors, is_packed
+from conformance.exact.models.external_data import (
+    external_bytes,
+    external_tensors,
+    is_packed,
+    load_tensor,
+    move_to_file,
+    needed_bytes,
+    without_external_data,
+)
 from conformance.exact.models.graphs import (
     all_graphs,
     constant_names,
@@ -34,10 +44,15 @@ from conformance.exact.models.model_validity import MAX_MODEL_BYTES, invalid_mod
 from conformance.own.graphs.inlining import inline_functions
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterator, Sequence
+
+    from conformance.subjects.calling.subject_names import SubjectName
 
 MAX_LOADED_BYTES = 2**28
-"""Size of the tensors in external data up to which they are loaded; larger ones are mapped into memory."""
+"""Size of the initializers up to which the model has all of them; large ones of a larger model stay in files."""
+
+MIN_MAPPED_BYTES = 2**16
+"""Size of an initializer from which it stays in a file; smaller ones may be sizes, which shape inference reads."""
 
 
 class ModelRecord(msgspec.Struct, forbid_unknown_fields=True):
@@ -57,7 +72,7 @@ class LoadedModel:
         digest: SHA-256 of the file.
         original: the model as in the file, completed, with external data loaded.
         prepared: the model without calls of model-local functions, and with inferred types.
-        data_folder: the folder of external data that is not loaded; None if all tensors are loaded.
+        data_folder: the folder of external data that is not loaded; None if the model has all tensors.
     """
 
     path: Path
@@ -67,13 +82,14 @@ class LoadedModel:
     data_folder: Path | None = None
 
     @classmethod
-    def read(cls, path: Path, *, loads_all: bool = False) -> LoadedModel:
+    def read(cls, path: Path, *, loads_all: bool = False, scratch: Path | None = None) -> LoadedModel:
         """Read a model and the tensors that it has in other files of its folder.
 
         Args:
             path: the file of the model.
-            loads_all: whether all external data is loaded, because a subject or a graph optimizer will not find the
-                folder: in this process it looks into the current folder, where another file may have the same name.
+            loads_all: whether all external data is loaded, because the model is rewritten.
+            scratch: a folder to which large initializers in the model's file are moved, so that the many copies and
+                parts of the model share them; None to leave them in the model.
 
         Raises:
             ModelError: the model cannot be read, is invalid or larger than 2 GiB, names a file outside its folder, or
@@ -86,8 +102,10 @@ class LoadedModel:
         data_folder = _load_external_data(model, path, MAX_MODEL_BYTES // 2 if loads_all else MAX_LOADED_BYTES)
         if loads_all and data_folder is not None:
             raise ModelError("too-large.to-load", path=path)
+        if data_folder is None and scratch is not None:
+            data_folder = _move_initializers(model, scratch)
         complete(model, str(path))
-        violation = model_violation(_without_external_data(model) if data_folder else model)
+        violation = model_violation(without_external_data(model))
         if violation is not None:
             raise invalid_model(path, model, violation)
         prepared = with_inferred_types(inline_functions(model))
@@ -95,6 +113,47 @@ class LoadedModel:
         if sum(sparse) > MAX_DENSE_ELEMENTS:
             raise ModelError("too-large.inputs", path=path, most=MAX_DENSE_ELEMENTS)
         return cls(path, hashlib.sha256(content).hexdigest(), model, prepared, data_folder)
+
+
+@contextmanager
+def shared_weights(paths: Sequence[Path], subjects: Sequence[SubjectName]) -> Iterator[Path | None]:
+    """Yield a folder to which `LoadedModel.read` moves the initializers of a large model file; None if they must stay.
+
+    They stay if a subject may not read external data, or if no subject runs the model here.
+
+    Args:
+        paths: the files of the models.
+        subjects: the subjects that run the models.
+    """
+    is_large = any(path.is_file() and path.stat().st_size > MAX_LOADED_BYTES for path in paths)
+    if is_large and subjects and all(each.name in READERS_OF_FILES and not each.is_command for each in subjects):
+        with supervised_temp_dir() as folder:
+            yield folder
+    else:
+        yield None
+
+
+READERS_OF_FILES = ("onnxruntime",)
+"""The subjects that map external data into memory, in each of their releases."""
+
+
+def in_common_folder(first: LoadedModel, second: LoadedModel) -> tuple[LoadedModel, LoadedModel]:
+    """Return two models whose external data is relative to one folder."""
+    folders = [each.data_folder for each in (first, second) if each.data_folder is not None]
+    common = Path(os.path.commonpath(folders)) if folders else None
+    return _relative_to(common, first), _relative_to(common, second)
+
+
+def _relative_to(folder: Path | None, model: LoadedModel) -> LoadedModel:
+    """Return a model whose external data is relative to a folder above its own folder of external data."""
+    if folder is None or model.data_folder is None or model.data_folder == folder:
+        return replace(model, data_folder=folder)
+    changed = {name: copy_of(getattr(model, name)) for name in ("original", "prepared")}
+    for tensor in chain.from_iterable(map(external_tensors, changed.values())):
+        for entry in tensor.external_data:
+            if entry.key == "location":
+                entry.value = str((model.data_folder / entry.value).relative_to(folder))
+    return replace(model, **changed, data_folder=folder)
 
 
 def _load_external_data(model: onnx.ModelProto, path: Path, most: int) -> Path | None:
@@ -113,28 +172,38 @@ def _load_external_data(model: onnx.ModelProto, path: Path, most: int) -> Path |
     sizes = {id(tensor): external_bytes(tensor, folder).nbytes for tensor in tensors}
     kept: set[int] = set()
     if sum(sizes.values()) > most:
-        kept = {id(tensor) for tensor in model.graph.initializer if not is_packed(tensor)}
+        kept = {
+            id(tensor)
+            for tensor in model.graph.initializer
+            if not is_packed(tensor) and sizes.get(id(tensor), 0) >= MIN_MAPPED_BYTES
+        }
     loaded = [tensor for tensor in tensors if id(tensor) not in kept]
     if sum(sizes[id(tensor)] for tensor in loaded) > MAX_MODEL_BYTES // 2:
         raise ModelError("too-large.subgraphs", path=path)
     for tensor in loaded:
-        tensor.raw_data = external_bytes(tensor, folder).tobytes()
-        tensor.data_location = onnx.TensorProto.DEFAULT
-        del tensor.external_data[:]
+        load_tensor(tensor, external_bytes(tensor, folder))
     return folder if kept else None
 
 
-def _without_external_data(model: onnx.ModelProto) -> onnx.ModelProto:
-    """Return a copy of a model in which the initializers in external data are inputs, as onnx's checker needs it."""
-    copy = copy_of(model)
-    declared = {value.name for value in model.graph.input}
-    for place in range(len(copy.graph.initializer) - 1, -1, -1):
-        tensor = copy.graph.initializer[place]
-        if tensor.data_location == onnx.TensorProto.EXTERNAL:
-            if tensor.name not in declared:
-                copy.graph.input.append(make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims))
-            del copy.graph.initializer[place]
-    return copy
+def _move_initializers(model: onnx.ModelProto, scratch: Path) -> Path | None:
+    """Move the large initializers of a large model to a file; return its folder, or None if the model is not large.
+
+    A tensor whose bytes do not fit its type and shape stays, for onnx's checker.
+    """
+    large = [tensor for tensor in model.graph.initializer if len(tensor.raw_data) >= MIN_MAPPED_BYTES]
+    moved = [tensor for tensor in large if not is_packed(tensor) and _has_needed_bytes(tensor)]
+    if sum(len(tensor.raw_data) for tensor in moved) <= MAX_LOADED_BYTES:
+        return None
+    folder = real_path(scratch)
+    move_to_file(moved, folder / f"{len(list(folder.iterdir()))}.bin")
+    return folder
+
+
+def _has_needed_bytes(tensor: onnx.TensorProto) -> bool:
+    try:
+        return len(tensor.raw_data) == needed_bytes(tensor)
+    except ValueError:
+        return False
 
 
 def complete(model: onnx.ModelProto, name: str) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx
+from onnx.external_data_helper import load_external_data_for_model
 from onnx.reference import ReferenceEvaluator
 
 from .server import Adapter
@@ -42,7 +44,9 @@ class OnnxReferenceBackend(Adapter):
             NotImplementedError: the evaluator does not implement an operator or the direction of a Scan.
         """
         try:
-            return PreparedEvaluator(ReferenceEvaluator(onnx.load_model_from_string(model)))
+            decoded = onnx.load_model_from_string(model)
+            load_external_data_for_model(decoded, os.getcwd())  # noqa: PTH109
+            return PreparedEvaluator(ReferenceEvaluator(decoded))
         except RuntimeError as error:
             if "is not implemented" in str(error):
                 raise NotImplementedError(str(error)) from error

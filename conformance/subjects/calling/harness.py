@@ -420,7 +420,9 @@ def required_provider(target: Any, options: Mapping[str, str]) -> str | None:
     return provider
 
 
-def prepare_model(target: Any, options: Mapping[str, str], content: bytes, model: Any = None) -> Any:
+def prepare_model(
+    target: Any, options: Mapping[str, str], content: bytes, model: Any = None, data_folder: str = ""
+) -> Any:
     """Load a model into a backend with its options.
 
     Args:
@@ -428,6 +430,9 @@ def prepare_model(target: Any, options: Mapping[str, str], content: bytes, model
         options: options of the subject.
         content: the encoded model.
         model: the model, if it is decoded already.
+        data_folder: the folder of the model's external data; empty for a model without such data. It is the working
+            directory of an adapter. Another backend receives the model with all tensors, because the interface of ONNX
+            has no folder.
 
     Raises:
         Unsupported: `is_compatible` of the backend refuses the model.
@@ -435,11 +440,23 @@ def prepare_model(target: Any, options: Mapping[str, str], content: bytes, model
     device = options.get("device", DEFAULT_DEVICE)
     others = {name: value for name, value in options.items() if name != "device"}
     if getattr(target, "is_adapter", False):
-        return target.prepare(content, device, **others)
+        with _working_directory(data_folder):
+            return target.prepare(content, device, **others)
     decoded = decode_model(content) if model is None else model
+    decoded = _with_external_data(decoded, data_folder) if data_folder else decoded
     if not _is_compatible(target, decoded, device):
         raise Unsupported("is_compatible of the backend refuses the model")
     return target.prepare(decoded, device, **others)
+
+
+def _with_external_data(model: Any, folder: str) -> Any:
+    """Return a copy of a model with all tensors, of which some are in files of a folder."""
+    from onnx.external_data_helper import load_external_data_for_model
+
+    copy = type(model)()
+    copy.CopyFrom(model)
+    load_external_data_for_model(copy, folder)
+    return copy
 
 
 def _is_compatible(target: Any, model: Any, device: str) -> bool:
@@ -639,9 +656,9 @@ class Harness:
             self._returned.clear()
         content = Path(command["model"]).read_bytes()
         model = None if getattr(self._target, "is_adapter", False) else decode_model(content)
-        with _working_directory(command.get("data", "")):  # runtimes look there for external data
-            began = time.perf_counter()
-            self._prepared[slot] = prepare_model(self._target, self._request["options"], content, model)
+        began = time.perf_counter()
+        folder = command.get("data", "")
+        self._prepared[slot] = prepare_model(self._target, self._request["options"], content, model, folder)
         return {"loaded": True, "seconds": time.perf_counter() - began, **self._placement(slot)}
 
     def _placement(self, slot: int) -> dict[str, Any]:

@@ -64,7 +64,7 @@ def load_subject(named: SubjectName, implements: tuple[str, ...] = (), directory
     environment: Any = {"python": platform.python_version(), "packages": tuple(installed_packages())}
     if named.kind is SubjectKind.BACKEND:
         provider = required_provider(target, named.options)
-        backend = _ConfiguredBackend(target, named.options)
+        backend = ConfiguredBackend(target, named.options)
         return Subject(named.text, version, backend, provider=provider, **environment)
     passes = tuple(str(name) for name in getattr(target, "passes", implements))
     if named.options:
@@ -81,19 +81,25 @@ def load_backend(name: str) -> Subject:
     return load_subject(SubjectName.parse(name, SubjectKind.BACKEND))
 
 
-class _ConfiguredBackend:
-    """A backend together with its options and its device, which are passed to `prepare` with every model."""
+class ConfiguredBackend:
+    """A backend in this process with its options and its device, which are passed to `prepare` with every model.
+
+    Attributes:
+        data_folder: the folder of the external data of the models; empty for models without external data.
+    """
 
     def __init__(self, backend: Any, options: Mapping[str, str]) -> None:
         self._backend = backend
         self._options = options
+        self.data_folder = ""
 
     def prepare(self, model: onnx.ModelProto, device: str = "CPU") -> _PreparedModel:
         """Prepare a model with the options and the device of the subject."""
         options = {"device": device, **self._options}
         with suite_code():
             content = model.SerializeToString() if getattr(self._backend, "is_adapter", False) else b""
-        return _PreparedModel(self._backend, prepare_model(self._backend, options, content, model), model)
+        prepared = prepare_model(self._backend, options, content, model, self.data_folder)
+        return _PreparedModel(self._backend, prepared, model)
 
     def __getattr__(self, name: str) -> Any:
         """Return any other attribute of the backend, such as `supports_device`."""

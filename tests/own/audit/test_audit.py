@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tracemalloc
 from dataclasses import replace
 from itertools import pairwise
@@ -19,6 +20,7 @@ from conformance.base.jobs.process_pool import ProcessWorkers
 from conformance.base.verdicts import Verdict
 from conformance.corpus.cases.case_loading import load_case_in_memory
 from conformance.corpus.cases.corpus import open_corpus
+from conformance.exact.models.external_data import map_external_tensor
 from conformance.own.audit.audit_cases import write_cases
 from conformance.own.audit.audit_job import AuditWorkers
 from conformance.own.audit.audit_page import render_page
@@ -28,6 +30,7 @@ from conformance.own.audit.judgement import NodeVerdict
 from conformance.own.graphs.model_inputs import InputSet, make_inputs, parse_shapes, read_inputs, save_inputs_to
 from conformance.own.graphs.reading import LoadedModel
 from conformance.run.judging.backend import judge_backend
+from conformance.subjects.calling.subject_loading import load_backend
 from conformance.subjects.calling.subject_names import Subject, SubjectKind, SubjectName
 from conformance.subjects.isolation.protocol import Limits, NotStarted
 from conformance.subjects.isolation.start_subjects import StartingSubjects
@@ -567,9 +570,15 @@ def test_external_data_outside_of_the_folder_is_refused(tmp_path: Path, location
         LoadedModel.read(folder / "m.onnx")
 
 
+def keep_weights_in_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let every model with more than 100 bytes of weights be a large one, whose weights stay in files."""
+    monkeypatch.setattr("conformance.own.graphs.reading.MAX_LOADED_BYTES", 100)
+    monkeypatch.setattr("conformance.own.graphs.reading.MIN_MAPPED_BYTES", 1)
+
+
 def write_external_model(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Write a model with external data that is not loaded, because it is above the limit of this test."""
-    monkeypatch.setattr("conformance.own.graphs.reading.MAX_LOADED_BYTES", 100)
+    keep_weights_in_files(monkeypatch)
     folder.mkdir()
     W = np.random.default_rng(0).standard_normal((40, 30)).astype(np.float32)
     (folder / "w.bin").write_bytes(bytes(64) + W.tobytes())
@@ -583,15 +592,28 @@ def write_external_model(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder / "m.onnx"
 
 
-def test_external_data_is_loaded_for_a_subject_in_this_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_external_data_of_a_subject_in_this_process_is_that_of_the_folder_of_the_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A file of the same name in the current folder has other elements."""
     path = write_external_model(tmp_path / "model", monkeypatch)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "w.bin").write_bytes(bytes(64 + 40 * 30 * 4))
+    model = LoadedModel.read(path)
+    assert model.data_folder == tmp_path / "model"
+    for backend, read in ((load_backend("onnx-reference").target, model), (EvaluatorBackend(), loaded(path))):
+        result = audit(read, backend, (2, 40))
+        assert [node.verdict for node in result.nodes] == [NodeVerdict.CORRECT] * 2
+
+
+def loaded(path: Path) -> LoadedModel:
     model = LoadedModel.read(path, loads_all=True)
     assert model.data_folder is None
-    result = audit(model, EvaluatorBackend(), (2, 40))
-    assert [node.verdict for node in result.nodes] == [NodeVerdict.CORRECT] * 2
+    return model
+
+
+def test_external_data_that_must_be_loaded_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write_external_model(tmp_path / "model", monkeypatch)
     monkeypatch.setattr("conformance.own.graphs.reading.MAX_MODEL_BYTES", 5000)
     with assert_raises("model.too-large"):
         LoadedModel.read(path, loads_all=True)
@@ -617,6 +639,26 @@ def test_external_data_is_mapped_and_found_by_the_subject(tmp_path: Path, monkey
     assert again.nodes == result.nodes
 
 
+def test_initializers_of_a_large_model_file_move_to_one_file_that_all_parts_share(
+    tmp_path: Path, command: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write_external_model(tmp_path / "model", monkeypatch)
+    model = onnx.load(path)
+    onnx.save(model, tmp_path / "whole.onnx")
+    (tmp_path / "scratch").mkdir()
+    moved = LoadedModel.read(tmp_path / "whole.onnx", scratch=tmp_path / "scratch")
+    assert moved.data_folder == tmp_path / "scratch"
+    assert len(moved.prepared.SerializeToString()) < 40 * 30 * 4
+    weights = map_external_tensor(moved.prepared.graph.initializer[0], tmp_path / "scratch")
+    assert weights.tobytes() == model.graph.initializer[0].raw_data
+    pytest.importorskip("onnxruntime")
+    options = ("-b", "onnxruntime", "--no-isolation", "--json", tmp_path / "audit.json")
+    assert command("audit", tmp_path / "whole.onnx", *options).status == 0
+    first = json.loads((tmp_path / "audit.json").read_text())["audits"][0]["nodes"]
+    assert command("audit", path, *options).status == 0
+    assert json.loads((tmp_path / "audit.json").read_text())["audits"][0]["nodes"] == first
+
+
 @pytest.mark.parametrize(("location", "offset"), [("../w.bin", 0), ("missing.bin", 0), (".", 0), ("w.bin", 4000)])
 def test_unusable_external_data_above_the_limit_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, location: str, offset: int
@@ -639,7 +681,7 @@ def test_protobuf_above_two_gibibytes_is_refused_without_reading_it(tmp_path: Pa
 
 
 def test_large_weights_are_judged_with_little_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("conformance.own.graphs.reading.MAX_LOADED_BYTES", 100)
+    keep_weights_in_files(monkeypatch)
     rows = 2**16
     with (tmp_path / "w.bin").open("wb") as stream:
         stream.truncate(64 * rows * 4)  # 16 MiB

@@ -72,6 +72,29 @@ def test_changed_operator_is_the_only_node_of_both_models(
     assert [node["operator"] for node in steps["reduction"]["second_nodes"]] == ["Neg"]
 
 
+def test_weights_that_stay_in_files_of_two_folders_are_those_of_each_model(
+    tmp_path: Path, command: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both files have the same name, as has a file of the current folder."""
+    monkeypatch.setattr("conformance.own.graphs.reading.MAX_LOADED_BYTES", 8)
+    monkeypatch.setattr("conformance.own.graphs.reading.MIN_MAPPED_BYTES", 1)
+    paths = []
+    for name, weight in (("one", [0.5, -1.25, 2]), ("two", [0.5, -1.5, 2])):
+        (tmp_path / name).mkdir()
+        paths.append(write(tmp_path / name / "m.onnx"))
+        model = onnx.load(paths[-1])
+        model.graph.initializer[0].CopyFrom(numpy_helper.from_array(np.array(weight, np.float32), "W"))
+        options = {"save_as_external_data": True, "location": "w.bin", "size_threshold": 0}
+        onnx.save(model, paths[-1], **options)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "w.bin").write_bytes(bytes(12))
+    status, steps = blame(command, tmp_path, *paths)
+    assert status == 1
+    assert steps["verdict"]["outcome"] == "the models compute different functions"
+    assert len(steps["reduction"]["nodes"]) == 1
+    assert blame(command, tmp_path, paths[0], paths[0])[0] == 0
+
+
 def test_models_of_other_names_without_difference_pass(tmp_path: Path, command: Any) -> None:
     first = write(tmp_path / "first.onnx")
     status, steps = blame(command, tmp_path, first, write(tmp_path / "second.onnx", names="efgh"))
