@@ -48,14 +48,16 @@ JUDGED_DOMAINS = ("", "ai.onnx.ml")
 """Domains whose operators have cases."""
 
 
-def detected_mutants(operator: str, seed: str, wanted: set[str] | None, known: set[str]) -> tuple[set[str], str]:
+def detected_mutants(
+    operator: str, seed: str, wanted: set[str] | None, known: set[str] | None = None
+) -> tuple[set[str], str]:
     """Return the mutants that the node of a seed detects, and the seed of the valid node.
 
     Args:
         operator: the operator.
         seed: the seed.
         wanted: the mutants that other cases do not detect; None if no case has the operator.
-        known: the mutants of the score.
+        known: the mutants of the score; the others are wanted too. None if no other is wanted.
     """
     drawn, own = draw_valid_node(operator, seed)
     if drawn.proto.domain not in JUDGED_DOMAINS or sum(each.size for each in drawn.operands.values()) > MAX_ELEMENTS:
@@ -68,7 +70,7 @@ def detected_mutants(operator: str, seed: str, wanted: set[str] | None, known: s
     run = NodeRun(drawn.proto, opsets[normal_domain(drawn.proto.domain)], operands)
     found = set()
     for mutant in node_mutants(run, [answer.expected for answer in right]):
-        is_wanted = wanted is None or mutant.id in wanted or mutant.id not in known
+        is_wanted = wanted is None or mutant.id in wanted or (known is not None and mutant.id not in known)
         if is_wanted and mutant.mistake not in ADMISSIBLE:
             changed = mutant.compute(right)
             if changed is not None and len(changed) == len(right):

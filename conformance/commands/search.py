@@ -84,7 +84,7 @@ def search(
     deadline = float("inf") if examples else time.time() + (seconds or default_of("search", "seconds"))
     job = SearchJob(
         tuple(subjects),
-        _operators(operator, subjects),
+        _operators(operator, subjects, Limits(timeout), isolated=not no_isolation),
         seed,
         examples or 0,
         timeout,
@@ -198,29 +198,37 @@ def _check_output(output: Path | None, *, is_resumed: bool) -> None:
         check_target(output)
 
 
-def _operators(operators: list[str] | None, subjects: list[tuple[str, SubjectKind]]) -> tuple[str, ...]:
+def _operators(
+    operators: list[str] | None, subjects: list[tuple[str, SubjectKind]], limits: Limits, *, isolated: bool
+) -> tuple[str, ...]:
     """Return the operators that examples test.
 
     Args:
-        operators: the values of `--operator`; None for the operators, and the pass, that the corpus tests.
+        operators: the values of `--operator`; None for the operators that the backends support, and for the pass if
+            there is a graph optimizer.
         subjects: the subjects, for the default.
+        limits: the limits of each subject.
+        isolated: whether each subject runs in a process of its own.
 
     Raises:
         UsageError: an operator has no declaration.
+        ConformanceError: a subject cannot be started.
     """
     from conformance.corpus.passes.eliminate_nop_monotone_argmax import PASS_NAME
-    from conformance.exact.declarations.declaration_tables import declarations, declarations_of
-    from conformance.studies.search.search_job import OPERATORS, SAMPLED
-    from conformance.subjects.calling.subject_names import SubjectKind
+    from conformance.exact.declarations.declaration_tables import declarations_of
+    from conformance.studies.search.search_job import OPERATORS, SAMPLED, operators_with_examples, supported_operators
+    from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
 
     if not operators:
-        kinds = {kind for _, kind in subjects}
-        return (
-            *(OPERATORS if SubjectKind.BACKEND in kinds else ()),
-            *([PASS_NAME] if SubjectKind.OPTIMIZER in kinds else []),
-        )
+        backends = [SubjectName.parse(text, kind) for text, kind in subjects if kind is SubjectKind.BACKEND]
+        supported = supported_operators(backends, limits, isolated=isolated) if backends else ()
+        if backends:
+            every = operators_with_examples()
+            print_line(f"The backends support {len(supported)} of the {len(every)} operators with examples.")
+        has_optimizer = len(backends) < len(subjects)
+        return (*(supported or (OPERATORS if backends else ())), *([PASS_NAME] if has_optimizer else []))
     if ALL_OPERATORS in operators:
-        return tuple(dict.fromkeys((*OPERATORS, *declarations())))
+        return operators_with_examples()
     for operator in operators:
         if operator not in SAMPLED:
             declarations_of(operator)

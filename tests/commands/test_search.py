@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from corpora import case_title
 
 from conformance.corpus.cases.corpus import open_corpus
+from conformance.exact.declarations.declaration_tables import declarations
+from conformance.studies.search import search_job
 
 SEARCH = ("search", "--no-isolation", "--operator", "ArgMax", "--examples", "20")
 
@@ -35,6 +39,19 @@ def test_search_without_failures_passes(command):
     ended = command(*SEARCH, "-b", "reference")
     assert ended.status == 0, ended.out
     assert " of 40 examples judged, 0 distinct failures" in ended.out
+
+
+@pytest.mark.parametrize(
+    ("subject", "tested"), [("supports_only_adam", {"Adam"}), ("always_right", {"Adam", "Momentum", "Relu", "Exp"})]
+)
+def test_search_without_operator_tests_the_supported_ones(command, here, monkeypatch, subject, tested):
+    chosen = {name: each for name, each in declarations().items() if name in {"Relu", "Exp", "ImageDecoder", "Det"}}
+    monkeypatch.setattr(search_job, "declarations", lambda: chosen)
+    monkeypatch.setattr(search_job, "OPERATORS", ("Adam", "Momentum"))
+    arguments = ("--no-isolation", "-b", f"fake_subject:{subject}", "--examples", "1", "--coverage", "coverage.json")
+    assert command("search", *arguments).status == 0
+    document = json.loads((here / "coverage.json").read_text(encoding="utf-8"))
+    assert {each["operator"].split()[-1] for each in document["combinations"]} == tested
 
 
 def test_message_with_lines_is_printed_in_one_line(command):

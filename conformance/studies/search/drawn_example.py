@@ -154,7 +154,8 @@ def plainer_elements(example: DrawnExample) -> Iterator[DrawnExample]:
     """Yield examples in which all elements of an operand, or one of them, are a plain number."""
     if element_count(example.node) > MAX_ELEMENTS_EDITED:
         return
-    free = {name: example.node.operands[name] for name in example.node.free}
+    operands = ((name, example.node.operands[name]) for name in example.node.free)
+    free = {name: array for name, array in operands if array.dtype.kind != "c"}
     for name, array in free.items():
         for plain in PLAIN_ELEMENTS:
             yield replace(example, edits={**example.edits, name: dict.fromkeys(range(array.size), plain)})

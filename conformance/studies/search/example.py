@@ -271,7 +271,8 @@ def slice_tensor(example: Example, tensor: int, part: slice) -> Example:
 
 def count_digits(array: Array) -> int:
     """Return the number of characters of the elements in decimal."""
-    return sum(len(f"{float(value):.{MAX_DIGITS}g}") for value in array.flat)
+    numbers = array.real if array.dtype.kind == "c" else array
+    return sum(len(f"{float(value):.{MAX_DIGITS}g}") for value in numbers.flat)
 
 
 def build_model(example: Example) -> BuiltModel:

@@ -157,6 +157,8 @@ def drawn_answers(example: DrawnExample, level: Level) -> list[Answer]:
             found = [answer_of(each) for each in expected[: len(node.proto.output)]]
     except (Unsupported, ValueError) as reason:
         raise NoExpectedOutputsError(str(reason)) from None
+    if len(found) < len(node.model.graph.output):
+        raise NoExpectedOutputsError("no answer of the reference for an output")
     if all(answer.accepts_every_value for answer in found):
         raise NoExpectedOutputsError("every value is acceptable")
     return found

@@ -17,6 +17,7 @@ from conformance.base.errors import SubjectError
 from conformance.base.serialization.decoding import Count, MalformedError, Seconds, StoredRecord
 from conformance.base.verdicts import Level, Verdict
 from conformance.corpus.passes.eliminate_nop_monotone_argmax import PASS_NAME
+from conformance.exact.declarations.declaration_tables import declarations
 from conformance.studies.search.distributions import Combination  # noqa: TC001 - msgspec reads the annotations
 from conformance.studies.search.drawn_example import AnyExample, DrawnExample, draw_example
 from conformance.studies.search.evaluation import EvaluatedExample, FailureSignature, evaluate, failure_signature
@@ -25,7 +26,7 @@ from conformance.studies.search.named_mutants import NamedMutant, name_mutants
 from conformance.studies.search.program_example import ProgramDocument, ProgramExample
 from conformance.studies.search.search_cases import NoExpectedOutputsError, build_oracle_case
 from conformance.studies.search.search_conditions import find_conditions, restore
-from conformance.studies.search.search_sampling import mix_examples
+from conformance.studies.search.search_sampling import mix_examples, sample_examples
 from conformance.studies.search.shrinking import shrink
 from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
 from conformance.subjects.isolation.protocol import Limits
@@ -192,6 +193,47 @@ class SearchJob:
             expected = self.versions.get(subject.id, subject.version)
             if subject.version != expected:
                 raise SubjectError("other-version", subject=subject.id, version=subject.version, expected=expected)
+
+
+SUPPORT_EXAMPLES = 16
+"""Largest number of examples that are run on a subject to find out whether it supports an operator."""
+
+
+def operators_with_examples() -> tuple[str, ...]:
+    """Return all operators that examples can test."""
+    return tuple(dict.fromkeys((*OPERATORS, *declarations())))
+
+
+def supported_operators(named: Sequence[SubjectName], limits: Limits, *, isolated: bool) -> tuple[str, ...]:
+    """Return the operators of which a subject returns outputs for an example, right or wrong.
+
+    A subject that raises another error than one for an unsupported model, or dies, does not support the operator.
+
+    Args:
+        named: the backends.
+        limits: the limits of each subject.
+        isolated: whether each subject runs in a process of its own.
+
+    Raises:
+        ConformanceError: a subject cannot be started.
+    """
+    names = operators_with_examples()
+    with started_subjects(named, limits, no_isolation=not isolated) as subjects:
+        return tuple(name for name in names if any(_supports(subject, name) for subject in subjects))
+
+
+def _supports(subject: Subject, operator: str) -> bool:
+    if operator in SAMPLED:
+        examples: Iterable[AnyExample] = sample_examples((operator,), 0, 0, SUPPORT_EXAMPLES)
+    else:
+        examples = (draw_example(operator, f"support/{number}") for number in range(SUPPORT_EXAMPLES))
+    for example in examples:
+        try:
+            if EvaluatedExample(example).result(subject).verdict in {Verdict.PASS, Verdict.FAIL}:
+                return True
+        except NoExpectedOutputsError:
+            continue
+    return False
 
 
 def _search_chunk(job: SearchJob, subjects: Sequence[Subject], number: int) -> SearchChunkResult:

@@ -81,7 +81,13 @@ def _apply(formula: Callable[..., Array], arguments: Sequence[Any], attributes: 
     return formula(X, *arguments, **attributes)
 
 
-def _reshape(X: Array, shape: Sequence[int], *, allowzero: int = 0) -> Array:
+def _reshape(
+    X: Array,
+    shape: Sequence[int],
+    *,
+    allowzero: int = 0,
+    consumed_inputs: Sequence[int] = (),  # noqa: ARG001 - version 1 has it, without an effect
+) -> Array:
     return X.reshape([X.shape[axis] if size == 0 and not allowzero else size for axis, size in enumerate(shape)])
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from conformance.base.verdicts import Unsupported
-from conformance.exact.models.arrays import dtype_of, is_computed, object_array
+from conformance.exact.models.arrays import dtype_of, is_computed, is_floating, object_array
 from conformance.exact.reference.numbers.bounded import BoundedNumber
 from conformance.exact.reference.numbers.elementary import (
     acosh,
@@ -101,7 +101,9 @@ def _celu(X: Array, *, alpha: Any) -> Array:
 
 
 def _shrink(X: Array, *, lambd: Any, bias: Any) -> Array:
-    return np.where(-lambd > X, X + bias, np.where(lambd < X, X - bias, 0 * X))
+    is_below = np.zeros(X.shape, bool) if X.dtype.kind == "u" else -lambd > X
+    zero = 0 * np.where(X == X, X, 0)  # noqa: PLR0124 - the result for NaN is 0
+    return np.where(is_below, X + bias, np.where(lambd < X, X - bias, zero))
 
 
 def _mish(X: Array) -> Array:
@@ -203,6 +205,14 @@ def _elementwise(formula: Callable[..., Any], _: Node, inputs: list[Value], syst
     return [system.apply_elementwise(formula, *inputs)]
 
 
+def _divide(A: Array, B: Array) -> Any:
+    """Return the quotients; those of integers are rounded towards zero, without rounding to double before."""
+    if A.dtype.kind not in "iu":
+        return A / B
+    down = np.floor_divide(A, B)
+    return down + ((down * B != A) & ((A < 0) != (B < 0))).astype(A.dtype)
+
+
 def _pow(node: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
     """Evaluate Pow with positive integer exponents, which may have any numeric type."""
     base, exponent = inputs
@@ -261,6 +271,8 @@ def _cast(node: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
         return inputs
     if object in (dtype, X.dtype):
         raise Unsupported("Cast converts strings")
+    if dtype.itemsize == 1 and is_floating(dtype):
+        raise Unsupported("Cast to a type of 8 bits, which may saturate")
     if is_computed(dtype):
         return [system.cast(X, dtype)]
     exact = system.exact_elements(X)
@@ -279,7 +291,7 @@ PRIMITIVES: Mapping[str, Evaluation] = {
     "Add": partial(_elementwise, operator.add),
     "Sub": partial(_elementwise, operator.sub),
     "Mul": partial(_elementwise, operator.mul),
-    "Div": partial(_elementwise, operator.truediv),
+    "Div": partial(_elementwise, _divide),
     "Pow": _pow,
     "Less": _less,
     "Where": _where,
