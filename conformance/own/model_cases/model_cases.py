@@ -277,6 +277,7 @@ def _sized(part: Part, *, has_values: bool) -> _Sized | Unsupported:
     if not has_values and any(map(_has_values_in_attributes, part.nodes)):
         return Unsupported("its attributes have values of the model, which --no-values leaves out")
     reason = Unsupported("its tensors are large, and their sizes cannot be reduced")
+    made: dict[str, Operands] = {}  # several steps give the same sizes
     steps = ((step, MAX_CASE_ELEMENTS) for step in (None, *STEPS))
     for step, limit in (*steps, *((step, MAX_LARGE_CASE_ELEMENTS) for step in reversed(STEPS))):
         smaller = reduced_part(part, step) if step else part
@@ -284,7 +285,8 @@ def _sized(part: Part, *, has_values: bool) -> _Sized | Unsupported:
             continue
         try:
             with quiet_evaluation():
-                operands = Operands(smaller, has_values=has_values)
+                operands = made.get(smaller.configuration) or Operands(smaller, has_values=has_values)
+                made[smaller.configuration] = operands
                 if _elements(smaller, operands.data_set_count()) > limit:
                     continue
                 ordinary = next(operands.data_sets())

@@ -282,3 +282,22 @@ def test_enclosure_contains_the_result_with_any_operands_flushed(op_type: str, f
 def test_enclose_node_with_a_subnormal_scalar_returns_a_truth_value() -> None:
     (result,) = enclose_node(make_node("IsNaN", 1), [np.array(1e-40, np.float32)])
     assert not result
+
+
+def test_sum_of_many_subnormal_operands_is_open_only_where_they_matter() -> None:
+    tiny = np.float32(1e-39)
+    given = [np.array([tiny * (-1) ** place, 2**-60, 1], np.float32) for place in range(200)]
+    (enclosure,) = enclose_node(make_node("Sum", len(given)), given)
+    assert isinstance(enclosure, Enclosure)
+    assert is_within(np.array([100 * tiny, 200 * 2**-60, 200], np.float32), enclosure)
+    assert not is_within(np.array([0, 200 * 2**-60, 201], np.float32), enclosure)
+    assert not is_within(np.array([0, 201 * 2**-60, 200], np.float32), enclosure)
+
+
+def test_bounds_of_level_should_of_a_long_chain_need_no_deep_recursion() -> None:
+    (result,) = enclose_node(make_node("Tanh"), [np.array([0.5], np.float32)])
+    for _ in range(300):
+        (result,) = enclose_node(make_node("Tanh"), [result])
+    assert isinstance(result, Enclosure)
+    assert result.should is not None
+    assert 0 < result.should.error[0] < np.inf

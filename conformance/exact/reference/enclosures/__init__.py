@@ -84,6 +84,10 @@ MAX_FLUSHED_TOGETHER = 4
 """The largest number of operands with subnormal numbers of which a kernel may flush any. Of more operands it may flush
 all, all but one, or one."""
 
+MAX_FLUSHED_SINGLY = 16
+"""The largest number of operands with subnormal numbers of which each is flushed alone, which takes a time that is
+quadratic in the number. Of more operands, results that flushed numbers can change are undetermined."""
+
 
 def is_supported(node: Node) -> bool:
     """Return whether `enclose_node` knows the operator of a node. Some of its attributes may still be unsupported."""
@@ -112,6 +116,9 @@ def enclose_node(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
         raise Unsupported(f"no reference for {node.domain or 'ai.onnx'}.{node.op_type}")
     if node.domain in MAIN_DOMAINS and node.opset < LATER_FORMS_SINCE:
         node, inputs = modernize(node, inputs)
+    for tensor in inputs:
+        if isinstance(tensor, Enclosure):
+            _ = tensor.should  # now, because the bounds of a long chain of nodes would need a deep recursion
     with np.errstate(all="ignore"):
         results = _admit_flushed(node, inputs, _enclose_at(Level.MUST, node, inputs))
     if all(not isinstance(result, Enclosure) or result.is_exact for result in results):
@@ -159,6 +166,9 @@ def _admit_flushed(node: Node, inputs: Sequence[Tensor], results: list[Tensor]) 
     flushed = [_flush(tensor) for tensor in inputs]
     changed = [place for place, X in enumerate(flushed) if X is not inputs[place] and node.op_type not in MOVEMENT]
     sizes = range(len(changed), 0, -1) if len(changed) <= MAX_FLUSHED_TOGETHER else (len(changed), len(changed) - 1, 1)
+    if len(changed) > MAX_FLUSHED_SINGLY:
+        sizes = range(len(changed), len(changed) - 1, -1)
+        results = [_without_small(result, len(changed)) for result in results]
     for some in (some for size in sizes for some in combinations(changed, size)):
         given = [flushed[place] if place in some else X for place, X in enumerate(inputs)]
         try:
@@ -170,6 +180,14 @@ def _admit_flushed(node: Node, inputs: Sequence[Tensor], results: list[Tensor]) 
             return hulls
         results = hulls
     return results
+
+
+def _without_small(result: Tensor, count: int) -> Tensor:
+    """Return a result without bounds of the elements that a number of subnormal terms can change."""
+    if not isinstance(result, Enclosure) or not is_computed(result.dtype):
+        return result
+    limits = format_of(result.dtype)
+    return result.undetermined(np.abs(result.value) < float(count * limits.smallest_normal / limits.unit_roundoff))
 
 
 def _is_unaffected(hull: Tensor, result: Tensor) -> bool:
