@@ -420,6 +420,10 @@ def required_provider(target: Any, options: Mapping[str, str]) -> str | None:
     return provider
 
 
+MAX_LOADED_BYTES = 2**30
+"""Size of the external data up to which a backend with ONNX's interface receives a model with all tensors."""
+
+
 def prepare_model(
     target: Any, options: Mapping[str, str], content: bytes, model: Any = None, data_folder: str = ""
 ) -> Any:
@@ -430,29 +434,32 @@ def prepare_model(
         options: options of the subject.
         content: the encoded model.
         model: the model, if it is decoded already.
-        data_folder: the folder of the model's external data; empty for a model without such data. It is the working
-            directory of an adapter. Another backend receives the model with all tensors, because the interface of ONNX
-            has no folder.
+        data_folder: the folder of the model's external data, which is the working directory then; empty for a model
+            without such data. A backend with ONNX's interface, which has no folder, receives a model with all tensors
+            if that fits into a file.
 
     Raises:
         Unsupported: `is_compatible` of the backend refuses the model.
     """
     device = options.get("device", DEFAULT_DEVICE)
     others = {name: value for name, value in options.items() if name != "device"}
-    if getattr(target, "is_adapter", False):
-        with _working_directory(data_folder):
+    with _working_directory(data_folder):
+        if getattr(target, "is_adapter", False):
             return target.prepare(content, device, **others)
-    decoded = decode_model(content) if model is None else model
-    decoded = _with_external_data(decoded, data_folder) if data_folder else decoded
-    if not _is_compatible(target, decoded, device):
-        raise Unsupported("is_compatible of the backend refuses the model")
-    return target.prepare(decoded, device, **others)
+        decoded = decode_model(content) if model is None else model
+        decoded = _with_external_data(decoded, data_folder) if data_folder else decoded
+        if not _is_compatible(target, decoded, device):
+            raise Unsupported("is_compatible of the backend refuses the model")
+        return target.prepare(decoded, device, **others)
 
 
 def _with_external_data(model: Any, folder: str) -> Any:
-    """Return a copy of a model with all tensors, of which some are in files of a folder."""
+    """Return a model with all tensors, of which some are in files of a folder; the same model if they are too large."""
     from onnx.external_data_helper import load_external_data_for_model
 
+    entries = [entry for tensor in model.graph.initializer for entry in tensor.external_data]
+    if sum(int(entry.value) for entry in entries if entry.key == "length") > MAX_LOADED_BYTES:
+        return model
     copy = type(model)()
     copy.CopyFrom(model)
     load_external_data_for_model(copy, folder)

@@ -163,8 +163,10 @@ def _admit_flushed(node: Node, inputs: Sequence[Tensor], results: list[Tensor]) 
 
     A kernel may flush all operands, or some of them, such as the constants.
     """
+    if node.op_type in MOVEMENT:
+        return results  # before a large table is compared
     flushed = [_flush(tensor) for tensor in inputs]
-    changed = [place for place, X in enumerate(flushed) if X is not inputs[place] and node.op_type not in MOVEMENT]
+    changed = [place for place, X in enumerate(flushed) if X is not inputs[place]]
     sizes = range(len(changed), 0, -1) if len(changed) <= MAX_FLUSHED_TOGETHER else (len(changed), len(changed) - 1, 1)
     if len(changed) > MAX_FLUSHED_SINGLY:
         sizes = range(len(changed), len(changed) - 1, -1)
