@@ -72,6 +72,7 @@ def test_table_lists_every_file_with_a_row_per_optimizer():
     assert rows - table_paths(PATH) - OPTIONAL == set()
 
 
+@pytest.mark.long
 @pytest.mark.programs
 def test_reference_backend_passes_every_case(followed):
     results = results_by_key(followed / "results.jsonl").values()
@@ -79,6 +80,7 @@ def test_reference_backend_passes_every_case(followed):
     assert len(results) > 200
 
 
+@pytest.mark.long
 @pytest.mark.programs
 def test_corpus_has_every_family(followed):
     documents = [json.loads(path.read_bytes()) for path in (followed / "corpus").glob("node/test_descent*/case.json")]
@@ -87,11 +89,13 @@ def test_corpus_has_every_family(followed):
     assert {node["domain"] for document in documents for node in document["model"]["nodes"]} >= {"acme.training"}
 
 
+@pytest.mark.long
 @pytest.mark.programs
 def test_html_report_has_a_case_of_the_operator(followed):
     assert "Descent with a G that broadcasts against X" in (followed / "report.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.long
 @pytest.mark.programs
 def test_diagnosis_names_a_mutant_of_the_operator(followed):
     (followed / "stale.py").write_text(

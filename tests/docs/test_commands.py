@@ -84,7 +84,13 @@ def part(tmp_path_factory):
     )
 
 
-@pytest.mark.parametrize("name", [*PAGES, "../README.md"])
+LONG = {"how-to/test-all-of-onnx.md"}
+"""Pages whose commands compute for a quarter of a minute."""
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.long] * (name in LONG)) for name in [*PAGES, "../README.md"]]
+)
 def test_commands_of_a_page_end_with_their_exit_statuses(name, tmp_path, part):
     page = read_page(DOCS / name)
     write_files(tmp_path, *(read_page(DOCS / shared) for shared in SHARED_FILES), page)

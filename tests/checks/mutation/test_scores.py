@@ -76,9 +76,11 @@ def test_pass_cases_name_a_check_unless_optional():
 
 
 @pytest.mark.whole
-def test_pass_cases_have_mutant_that_violates_named_check(mutants_by_check):
+@pytest.mark.parametrize("step", [5, pytest.param(1, marks=pytest.mark.long)])
+def test_pass_cases_have_mutant_that_violates_named_check(mutants_by_check, step):
     assert len(ABOUT) > 400
-    assert [case.id for case in ABOUT if first_to_fail(case, mutants_by_check[case.rewrite.check]) is None] == []
+    tried = ABOUT[::step]
+    assert [case.id for case in tried if first_to_fail(case, mutants_by_check[case.rewrite.check]) is None] == []
 
 
 def test_cases_cover_all_kinds_of_checks():

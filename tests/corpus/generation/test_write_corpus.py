@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -31,10 +32,10 @@ LONG_TRAINING = "test_adagrad_training_100_steps_float"
 """A large case whose answers are computed: its errors depend on more earlier errors than those of any small case."""
 
 
-def with_stored_answers(case, corpus):
-    """Return the case with the answers of the committed corpus if it is large, except `LONG_TRAINING`."""
+def with_stored_answers(case, corpus, step):
+    """Return the case with the stored answers; `LONG_TRAINING` and one in `step` small cases have none."""
     size = sum(file.stat().st_size for file in (DATA / case.path).rglob("*.pb")) + len(case.model)
-    if size < LARGE or case.id == LONG_TRAINING:
+    if (size < LARGE and zlib.crc32(case.id.encode()) % step == 0) or case.id == LONG_TRAINING:
         return case
     data_sets = load_case(corpus, corpus.cases[case.id]).data_sets()
     return dataclasses.replace(
@@ -44,11 +45,12 @@ def with_stored_answers(case, corpus):
 
 class TestCommitted:
     @pytest.mark.whole
-    def test_committed_corpus_equals_the_generated_one_but_for_answers_of_large_cases(self, defined):
-        """`nox -s generate -- --check` also computes the answers of large cases."""
+    @pytest.mark.parametrize("step", [3, pytest.param(1, marks=pytest.mark.long)])
+    def test_committed_corpus_equals_the_generated_one_but_for_some_answers(self, defined, step):
+        """`nox -s generate -- --check` computes all answers, also those of large cases."""
         corpus = open_corpus(DATA)
-        cases = [(generator, with_stored_answers(case, corpus)) for generator, case in defined.values()]
-        assert sum(bool(case.answers) for _, case in cases) < len(cases) / 5
+        cases = [(generator, with_stored_answers(case, corpus, step)) for generator, case in defined.values()]
+        assert sum(not case.answers for _, case in cases) > 0.75 * len(cases) / step
         assert corpus_differences(DATA, cases, no_progress) == []
 
 

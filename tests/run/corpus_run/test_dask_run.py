@@ -114,6 +114,7 @@ def test_dask_run_with_killed_worker_has_all_results(run_waiting, command, here,
     assert without_hosts(here / "out.jsonl") == comparable_records(here / "one.jsonl")
 
 
+@pytest.mark.long
 def test_dask_run_whose_scheduler_disappears_can_be_resumed(run_waiting, command, here, small_corpus):
     with make_cluster(1, processes=True) as cluster:
         (here / "slow").touch()  # so that results are missing when the scheduler disappears
