@@ -133,6 +133,7 @@ def generate(
     generator: list[str] | None = None,
     onnx: bool = False,
     operator: list[str] | None = None,
+    opset: str | None = None,
     model: list[Path] | None = None,
     inputs: Path | None = None,
     shape: list[str] | None = None,
@@ -152,7 +153,8 @@ def generate(
 
     With --onnx, the corpus has the node cases of the installed onnx. Their expected values and bounds are those of the
     reference. Where the reference has no answer, a case has onnx's outputs and the level should. Cases of drawn nodes
-    are added for mistakes that no case of onnx detects.
+    are added for mistakes that no case of onnx detects. With --opset, the corpus has drawn nodes of older versions of
+    the operators instead, which the pages of these versions judge.
 
     With --model, the corpus has a case for each distinct node of your models, and for each region that runtimes fuse,
     with hard values. Sizes of large tensors are reduced. The file NOTICE lists them, and the nodes without a case.
@@ -172,8 +174,8 @@ def generate(
         raise UsageError("options-conflict.alone", option="--onnx")
     if model and (generator or corpus_version or release):
         raise UsageError("options-conflict.alone", option="--model")
-    if operator and not onnx:
-        raise UsageError("onnx-missing")
+    if (operator or opset) and not onnx:
+        raise UsageError("onnx-missing", option="--operator" if operator else "--opset")
     if passes and (generator or corpus_version or release or model or onnx):
         raise UsageError("options-conflict.alone", option="--passes")
     if not model and (inputs is not None or shape or no_values):
@@ -186,7 +188,11 @@ def generate(
     if not (check or replace):
         check_no_corpus(directory)
     theirs = (
-        _onnx_cases(operator) if onnx else _model_cases(model, inputs, shape, no_values=no_values) if model else None
+        _onnx_cases(operator, opset)
+        if onnx
+        else _model_cases(model, inputs, shape, no_values=no_values)
+        if model
+        else None
     )
     cases = theirs.cases if theirs else define_cases([PATTERNS] if passes else generator or ())
     added = theirs.added_files() if theirs else {}
@@ -209,15 +215,20 @@ def generate(
     raise typer.Exit(1 if found else 0)
 
 
-def _onnx_cases(chosen: Sequence[str] | None) -> OnnxCases:
-    """Return the cases of all operators, or of the chosen operators.
+def _onnx_cases(chosen: Sequence[str] | None, opset: str | None) -> OnnxCases:
+    """Return the cases of all operators, or of the chosen operators; with an opset, those of its versions.
 
     Raises:
         UnknownName: onnx has no case of a chosen operator.
+        UsageError: the opset does not exist, or a chosen operator has no declaration.
     """
-    from conformance.own.model_cases.drawn_cases import count_drawn_cases, drawn_cases
-    from conformance.own.model_cases.onnx_cases import define_onnx_cases, node_cases, operators_by_case
+    from conformance.own.model_cases.drawn_cases import count_drawn_cases, drawn_cases, opset_cases, opset_versions
+    from conformance.own.model_cases.onnx_cases import OnnxCases, define_onnx_cases, node_cases, operators_by_case
 
+    if opset is not None:
+        versions = opset_versions(opset, chosen)
+        with progress_counter("cases", sum(map(len, versions.values()))) as progress:
+            return OnnxCases(list(opset_cases(versions, progress)))
     given = node_cases()
     operators = operators_by_case(given)
     for name in chosen or ():

@@ -2,6 +2,9 @@
 
 `drawn_cases.toml` lists the seeds of each operator. `python -m checks.mutation.choose_seeds` chooses them: a seed is in
 the list because its node detects a mutant that neither the cases of onnx nor the seeds before it detect.
+
+`opset_cases` draws nodes of older versions of the operators. Each has the opset of a model that people have: `ALL`
+stands for all versions from `LEAST_OPSET` on.
 """
 
 from __future__ import annotations
@@ -9,18 +12,37 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+import onnx
+
+from conformance.base.errors import UsageError
 from conformance.base.serialization.decoding import read_own_toml
 from conformance.base.verdicts import Level, Unsupported
 from conformance.corpus.cases.case import Case
-from conformance.exact.declarations.drawing import draw_node
+from conformance.exact.declarations.declaration_tables import declarations, declarations_of, has_schemas
+from conformance.exact.declarations.drawing import InvalidNodeError, draw_node, element_count
 from conformance.exact.models.arrays import type_name
 from conformance.exact.models.model_validity import model_violation
 from conformance.own.model_cases.onnx_cases import DRAWN_TAG, GENERATOR, answers_of_model, check_outputs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from conformance.exact.declarations.drawing import DrawnNode
+
+ALL = "all"
+"""The value of `--opset` for all versions."""
+
+LEAST_OPSET = 7
+"""The oldest opset whose nodes are drawn. Models of older opsets have another broadcasting, and are rare."""
+
+CASES_OF_VERSION = 6
+"""Number of nodes that are drawn of a version of an operator."""
+
+ATTEMPTS = 10
+"""Number of seeds that are tried for each case of a version."""
+
+MAX_ELEMENTS = 1_000
+"""Largest number of elements of the operands of a node of a version."""
 
 
 def drawn_cases(
@@ -48,6 +70,75 @@ def count_drawn_cases(operators: Collection[str] | None = None) -> int:
 def _seeds(operators: Collection[str] | None) -> dict[str, Sequence[str]]:
     declared = read_own_toml(__package__, "drawn_cases.toml").items()
     return {operator: seeds for operator, seeds in declared if operators is None or operator in operators}
+
+
+def opset_versions(text: str, operators: Collection[str] | None = None) -> dict[str, list[tuple[int, int]]]:
+    """Return the versions of each operator that cases have, each with the opset of their models.
+
+    Args:
+        text: an opset of the main domain, for its versions, or `ALL`.
+        operators: the operators, or None for all.
+
+    Raises:
+        UsageError: the opset does not exist or is too old, or an operator has no declaration.
+    """
+    newest = onnx.defs.onnx_opset_version()
+    if text != ALL and not (text.isascii() and text.isdecimal() and LEAST_OPSET <= int(text) <= newest):
+        raise UsageError("invalid-opset", text=text, least=LEAST_OPSET, newest=newest)
+    for operator in operators or ():
+        declarations_of(operator)
+    found: dict[str, list[tuple[int, int]]] = {}
+    for operator, declared in declarations().items():
+        domain = declared[0].domain
+        if (operators is None or operator in operators) and has_schemas(domain):
+            versions = sorted({version for each in declared for version in each.opsets_of(operator)})
+            opsets = {max(version, LEAST_OPSET) for version in versions} if text == ALL else {int(text)}
+            if domain:
+                opsets = {*versions} if text == ALL else set()
+            found[operator] = [each for opset in sorted(opsets) for each in _version_in(operator, domain, opset)]
+    return {operator: versions for operator, versions in found.items() if versions}
+
+
+def _version_in(operator: str, domain: str, opset: int) -> Iterator[tuple[int, int]]:
+    """Yield the version of an operator in an opset, and the opset; nothing if the opset does not have the operator."""
+    with suppress(onnx.defs.SchemaError):
+        schema = onnx.defs.get_schema(operator, opset, domain)
+        if not schema.deprecated:
+            yield schema.since_version, opset
+
+
+def opset_cases(
+    versions: Mapping[str, Sequence[tuple[int, int]]], progress: Callable[[str], None] = lambda _: None
+) -> Iterator[tuple[str, Case]]:
+    """Yield cases of drawn nodes of versions of operators, with the name of their generator.
+
+    Args:
+        versions: the versions and opsets by operator, as `opset_versions` returns them.
+        progress: is called with the name of each version.
+    """
+    for operator, every in versions.items():
+        for version, opset in every:
+            name = f"test_{operator.lower()}_opset_{opset}"
+            progress(name)
+            yield from ((GENERATOR, case) for case in _cases_of_version(operator, version, opset, name))
+
+
+def _cases_of_version(operator: str, version: int, opset: int, name: str) -> Iterator[Case]:
+    """Yield cases with nodes of each declaration of a version in turn; their names begin with `name`."""
+    declared = declarations_of(operator)
+    places = [place for place, each in enumerate(declared) if version in each.opsets_of(operator)]
+    count = 0
+    for attempt in range(CASES_OF_VERSION * ATTEMPTS if places else 0):
+        place = places[attempt % len(places)]
+        chosen = {"declaration": place, "opset": declared[place].opsets_of(operator)[::-1].index(version)}
+        with suppress(InvalidNodeError, Unsupported):
+            drawn = draw_node(operator, f"opset/{version}/{attempt}", chosen)
+            drawn.model.opset_import[0].version = opset
+            if element_count(drawn) <= MAX_ELEMENTS:
+                yield drawn_case(f"{name}_{count:02}", drawn)
+                count += 1
+        if count == CASES_OF_VERSION:
+            break
 
 
 def drawn_case(name: str, drawn: DrawnNode) -> Case:

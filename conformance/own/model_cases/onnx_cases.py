@@ -139,7 +139,7 @@ class OnnxCases:
         hard = levels[Level.MUST]
         strict = levels[Level.SHOULD]
         yield f"{hard} further cases have the same models with hard values, and {strict} of level should"
-        yield f"{drawn} cases of drawn nodes detect mistakes that no case of onnx detects"
+        yield f"{drawn} cases have a drawn node"
         for reasons, what in (
             (self.own_values, "keep onnx's outputs"),
             (self.left_out, "are left out"),

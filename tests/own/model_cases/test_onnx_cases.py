@@ -20,7 +20,7 @@ from conformance.base.verdicts import Level
 from conformance.corpus.cases.case_loading import load_case_in_memory, read_case_json
 from conformance.corpus.cases.corpus import open_corpus
 from conformance.corpus.generation.write_corpus import generate
-from conformance.own.model_cases.drawn_cases import drawn_cases
+from conformance.own.model_cases.drawn_cases import drawn_cases, opset_versions
 from conformance.own.model_cases.onnx_cases import (
     DIFFERS_TAG,
     DRAWN_TAG,
@@ -232,3 +232,28 @@ def test_drawn_cases_have_one_node_of_their_operator_and_finite_bounds():
         assert [node.op_type for node in model.graph.node] == [case.tags[0]]
         assert DRAWN_TAG in case.tags
         assert all(answer.bound is None or np.isfinite(answer.bound).any() for answer in case.answers[0])
+
+
+def test_generate_of_an_opset_writes_models_that_onnx_reads_as_its_versions(command, here):
+    arguments = ("generate", "--onnx", "--operator", "Softmax", "--operator", "Squeeze", "--operator", "Scatter")
+    assert command(*arguments, "--opset", "11", "--output", "old").status == 0
+    corpus = open_corpus(here / "old")
+    models = {id: load_case_in_memory(corpus, entry) for id, entry in corpus.cases.items()}
+    assert {case.model.opset_import[0].version for case in models.values()} == {11}
+    assert {case.model.graph.node[0].op_type for case in models.values()} == {
+        "Softmax",
+        "Squeeze",
+    }  # Scatter is deprecated
+    assert all(len(case.model.graph.node[0].input) == 1 for case in models.values())
+    rows = next(each for each in models.values() if each.model.graph.node[0].op_type == "Softmax").held[0].outputs
+    assert np.isfinite(rows[0].bound).any()
+
+
+def test_all_versions_have_a_model_from_opset_7_on():
+    versions = opset_versions("all", {"Softmax", "TopK", "Upsample", "Normalizer"})
+    assert versions == {
+        "Softmax": [(1, 7), (11, 11), (13, 13)],
+        "TopK": [(1, 7), (10, 10), (11, 11), (24, 24)],
+        "Upsample": [(7, 7), (9, 9)],
+        "Normalizer": [(1, 1)],
+    }
