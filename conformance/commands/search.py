@@ -91,7 +91,7 @@ def search(
         isolated=not no_isolation,
         claims=tuple(implements or ()),
         level=Level(fail_level),
-        until=deadline if resume is None else float("inf"),  # a saved chunk is complete
+        until=deadline,
     )
     found = FailingExamples(job)
     started = time.monotonic()
@@ -108,6 +108,8 @@ def search(
                 seconds_so_far = time.monotonic() - started
                 print_progress(f"{found.examples} examples, {len(found)} failing, {seconds_so_far:.0f} s")
                 if time.time() >= deadline:
+                    if resume is not None and chunk.result.is_partial:
+                        print_notice(f"{resume} does not have the last {chunk.result.examples} examples.")
                     break
         except KeyboardInterrupt:
             status = ExitStatus.INTERRUPTED

@@ -95,6 +95,8 @@ class Workers(Protocol):
 def run_job(job: Job, workers: Workers, state: JobState | None = None) -> Iterator[ChunkResult]:
     """Yield the result of each chunk of a job once. Closing the iterator stops the job.
 
+    A result whose attribute `is_partial` is true is not saved.
+
     Args:
         job: the job.
         workers: the workers.
@@ -112,7 +114,7 @@ def run_job(job: Job, workers: Workers, state: JobState | None = None) -> Iterat
         for chunk in results:
             if chunk.number in finished:
                 continue
-            if state is not None:
+            if state is not None and not getattr(chunk.result, "is_partial", False):
                 state.add(chunk)
             finished.add(chunk.number)
             yield chunk

@@ -108,6 +108,7 @@ class SearchChunkResult(StoredRecord):
         scopes: the number of examples by the enclosing scope of the tested node.
         combinations: the combinations of classes that the examples have.
         failures: the shrunk failing examples.
+        is_partial: whether the time of the search ended before the chunk was complete.
     """
 
     versions: dict[str, str]
@@ -118,6 +119,7 @@ class SearchChunkResult(StoredRecord):
     scopes: dict[str, Count]
     combinations: list[Combination]
     failures: list[FailingExample]
+    is_partial: bool = False
 
 
 @dataclass(frozen=True)
@@ -133,8 +135,8 @@ class SearchJob:
         isolated: whether each subject runs in a process of its own.
         claims: the passes of `--implements`, for graph optimizers that do not declare their passes.
         level: the level at which subjects are judged.
-        until: the time, in seconds since the epoch, after which no more examples are generated; a chunk then ends
-            early. It must be infinite if chunks are saved to a state file.
+        until: the time, in seconds since the epoch, after which no more examples are generated or shrunk; a chunk then
+            ends early, and is not saved to a state file.
         versions: the versions of the subjects in the chunks of a state file; the subjects must have these versions.
     """
 
@@ -150,6 +152,11 @@ class SearchJob:
     level: Level = Level.MUST
     until: float = float("inf")
     versions: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the time of the search has ended."""
+        return time.time() >= self.until
 
     @property
     def identity(self) -> Mapping[str, Any]:
@@ -243,7 +250,7 @@ def _search_chunk(job: SearchJob, subjects: Sequence[Subject], number: int) -> S
     versions = {subject.id: subject.version for subject in subjects}
     result = SearchChunkResult(versions, 0, Counter(), {}, Counter(), Counter(), [], [])
     for example in _chunk_examples(job, number):
-        if time.time() >= job.until:
+        if job.is_over:
             break
         result.examples += 1
         result.scopes[example.context.scope] += 1
@@ -268,6 +275,7 @@ def _search_chunk(job: SearchJob, subjects: Sequence[Subject], number: int) -> S
             result.without_outputs[str(reason)[:MAX_REASON_LENGTH]] += 1
     result.combinations = sorted(combinations)
     result.failures = [failure for group in found.values() for failure in group]
+    result.is_partial = job.is_over
     return result
 
 
@@ -310,7 +318,7 @@ class _Failure:
             return None
 
     def shrink(self, example: AnyExample, message: str, number: int) -> FailingExample:
-        """Shrink an example and describe its failure.
+        """Shrink an example and describe its failure, as long as the time of the search has not ended.
 
         Args:
             example: the example.
@@ -320,11 +328,13 @@ class _Failure:
         started = time.process_time()
         job = self.job
         subject = self.subject
-        small, tries = shrink(example, lambda smaller: self.is_of(smaller) is True)
+        small, tries = shrink(example, lambda smaller: not job.is_over and self.is_of(smaller) is True)
         if small is not example:
             message = evaluate(subject, build_oracle_case(small, job.level)).message
         is_of_numbers = subject.kind is SubjectKind.BACKEND and self.signature.verdict is Verdict.FAIL
         mutants = []
+        if job.is_over:
+            is_of_numbers = False  # mutants are named by further runs
         if is_of_numbers and not isinstance(example, DrawnExample) and not isinstance(small, DrawnExample):
             mutants = name_mutants(subject, example, small, job.level, job.seed, number)
         return FailingExample(
@@ -332,7 +342,7 @@ class _Failure:
             message=message,
             example=small.to_document() if isinstance(small, Example) else None,
             drawn=small if isinstance(small, DrawnExample) else None,
-            conditions=find_conditions(small, self.is_of),
+            conditions=find_conditions(small, lambda plainer: None if job.is_over else self.is_of(plainer)),
             tries=tries,
             seconds=round(time.process_time() - started, 3),
             mutants=mutants,

@@ -203,3 +203,22 @@ def test_shorter_search_accepts_state_of_longer_one(tmp_path):
         chunks = list(run_job(longer, here(), state))
     with JobState(tmp_path / "state", shorter) as state:
         assert len(list(run_job(shorter, here(), state))) == len(chunks) == 3
+
+
+def test_chunk_that_the_time_limit_ends_is_not_saved(tmp_path):
+    limited = job(until=0.0)
+    with JobState(tmp_path / "state", limited) as state:
+        results = [chunk.result for chunk in run_job(limited, here(), state)]
+    assert [(result.examples, result.is_partial) for result in results] == [(0, True)] * 3
+    with JobState(tmp_path / "state", job()) as state:
+        assert not list(state.chunks())
+
+
+def test_search_shrinks_no_example_after_its_time_limit(monkeypatch):
+    times = iter([0.0, 2.0])  # the second one is asked for when an example has failed
+    monkeypatch.setattr("conformance.studies.search.search_job.time.time", lambda: next(times, 2.0))
+    (chunk,) = run_job(job(until=1.0, examples=1), here())
+    (failure,) = chunk.result.failures
+    assert chunk.result.examples == 1
+    assert chunk.result.is_partial
+    assert failure.conditions == failure.mutants == []
