@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from enum import StrEnum
-from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
-from conformance.base.errors import UsageError
 from conformance.base.files.atomic_write import write_chunks_atomically, write_text_atomically
 from conformance.base.serialization.printable_text import (
     one_line,
@@ -25,7 +23,7 @@ from conformance.run.report.report_files import ReportFiles
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from conformance.studies.census.census_job import CellChunkResult, CensusJob
+    from conformance.studies.census.census_job import CellChunkResult
 
 
 class Operator(StrEnum):
@@ -75,6 +73,7 @@ def census(
     """
     from conformance.base.jobs.job import JobState, run_job
     from conformance.base.jobs.process_pool import create_workers
+    from conformance.studies.census.census_job import make_census_job
     from conformance.studies.census.census_page import render_page
     from conformance.studies.census.census_report import environment_facts, footnotes, json_lines
     from conformance.studies.census.census_report import markdown as markdown_of
@@ -83,7 +82,9 @@ def census(
     reports = ReportFiles.of(results=results, html=html, markdown=markdown)
     reports.check()
     team = create_workers(workers, dask, print_notice)
-    job = _job(backend, operator, type, timeout, is_sampled=sample, no_isolation=no_isolation)
+    operators = operator or list(Operator)
+    types = type or [*_SHORT_TYPES, Type.FLOAT]
+    job = make_census_job(backend, operators, types, timeout, is_sampled=sample, no_isolation=no_isolation)
     with ExitStack() as stack:
         state = stack.enter_context(JobState(resume, job)) if resume else None
         advance = stack.enter_context(progress_counter("counting", len(list(job.chunk_numbers()))))
@@ -105,41 +106,3 @@ def census(
     for note in (note for each in found for note in footnotes(each)):
         print_line(one_line(note), err=reports.take_standard_output)
     raise typer.Exit(0 if any(each.number("pairs") for each in found) else 1)
-
-
-def _job(
-    backends: list[str],
-    operators: list[Operator] | None,
-    types: list[Type] | None,
-    timeout: float,
-    *,
-    is_sampled: bool,
-    no_isolation: bool,
-) -> CensusJob:
-    """Return the census job of some backends; each backend is started once to read its version and capabilities.
-
-    ArgMax and the wide types have many inputs. A subject that cannot exchange tensors in files is tested on a sample.
-
-    Raises:
-        ConformanceError: a backend cannot be started, or the operators and types exclude each other.
-    """
-    from conformance.studies.census.census_job import CensusJob
-    from conformance.studies.census.chunks import Cell
-    from conformance.studies.census.query import open_client, transfers_files
-
-    if len(set(backends)) < len(backends):
-        raise UsageError("subject-twice.backend")
-    versions = {}
-    cells = []
-    for name in backends:
-        with open_client(name, timeout, in_process=no_isolation) as asked:
-            versions[name] = asked.subject.version
-            is_whole = transfers_files(asked.subject) and not is_sampled
-        for operator, type in product(operators or Operator, types or (*_SHORT_TYPES, Type.FLOAT)):
-            is_wide = type not in _SHORT_TYPES
-            has_pairs = operator is Operator.ARGMAX
-            if not (is_wide and has_pairs):  # a type with more than 16 bits has too many pairs of values
-                cells.append(Cell(name, str(operator), str(type), (is_wide or has_pairs) and not is_whole))
-    if not cells:
-        raise UsageError("type-unsupported")
-    return CensusJob(tuple(cells), versions, timeout, no_isolation)

@@ -16,14 +16,12 @@ from conformance.base.errors import ExitStatus, UsageError
 from conformance.base.files.atomic_write import supervised_temp_dir
 from conformance.base.processes.start import ChildDied, run_in_child
 from conformance.base.serialization.printable_text import print_line
-from conformance.base.verdicts import Level
 from conformance.commands.command_options import add_options, print_written_reports
 from conformance.run.report.report_files import ReportFiles, write_reports
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from conformance.run.corpus_run.resume import InterruptedRun
     from conformance.run.corpus_run.settings import Settings
 
 
@@ -61,7 +59,7 @@ def run(
         interrupted = read_interrupted_run(resume)
         if interrupted.is_complete:
             print_line(f"{interrupted.source} is complete: no case is executed again.", err=True)
-        settings = _with_selection(settings, interrupted)
+        settings = interrupted.settings_of(settings)
     if not settings.subjects:
         if interrupted is None:
             raise UsageError("subject-missing.subject")
@@ -75,13 +73,14 @@ def run(
     starting = None if interrupted or settings.relative_to else settings.start_subjects()
     from conformance.run.corpus_run.run_session import RunSession
     from conformance.run.corpus_run.runner import WorkerExecution
-    from conformance.run.corpus_run.terminal_report import Detail, OutputOptions, judge_and_print
+    from conformance.run.corpus_run.terminal_report import Detail, OutputOptions, judge_and_print, with_base_results
 
+    execution = WorkerExecution(workers, dask, exit_first)
     detail = Detail.CASES if verbose else Detail.OUTCOME if quiet else Detail.FAILURES
     output_options = OutputOptions(detail, settings.results, settings.data, outputs.take_standard_output)
-    with _with_results(settings, outputs) as settings, _with_base_results(settings, workers, dask) as settings:
+    with _with_results(settings, outputs) as settings, with_base_results(settings, execution) as settings:
         session = RunSession(settings, interrupted, starting=starting, last_failed=last_failed)
-        outcome = judge_and_print(session, WorkerExecution(workers, dask, exit_first), output_options)
+        outcome = judge_and_print(session, execution, output_options)
         if settings.results is not None:
             write_reports([settings.results], outputs)
             print_written_reports(outputs)
@@ -90,30 +89,6 @@ def run(
     if outcome.footer.interrupted and settings.results is not None and (results or interrupted):
         print_line(f"Continue the run with the same options and --resume {settings.results}", err=True)
     raise typer.Exit(outcome.status)
-
-
-def _with_selection(settings: Settings, run: InterruptedRun) -> Settings:
-    """Return settings with the results file of the interrupted run, and with its selection and level if none is given.
-
-    Everything else comes from this command line: nobody else may choose what it executes, reads and writes.
-
-    Raises:
-        UsageError: `--results` names another file than `--resume`.
-    """
-    from msgspec import structs
-
-    from conformance.run.corpus_run.resume import recorded_selection
-
-    if settings.results is not None and settings.results.absolute() != run.target.absolute():
-        raise UsageError("options-conflict.results")
-    recorded = recorded_selection(run.header)
-    shard = settings.selection.shard
-    selection = structs.replace(settings.selection, shard=None)
-    if not selection.options:
-        selection = recorded
-    selection = structs.replace(selection, shard=shard or recorded.shard)
-    level = Level(run.header.criterion.level) if settings.fail_level is Level.MUST else settings.fail_level
-    return replace(settings, selection=selection, results=run.target, fail_level=level)
 
 
 def _continue_in_child(results: Path | None) -> None:
@@ -140,38 +115,6 @@ def _continue_in_child(results: Path | None) -> None:
         raise typer.Exit(ExitStatus.FAILS) from None
     if status is not None:
         raise typer.Exit(status)
-
-
-@contextmanager
-def _with_base_results(settings: Settings, workers: int | None, dask: str | None) -> Iterator[Settings]:
-    """Yield the settings. For `--relative-to` without `--baseline`, run that subject first; its results are temporary.
-
-    Raises:
-        KeyboardInterrupt: the user interrupted this first run.
-    """
-    if settings.relative_to is None or settings.baseline is not None:
-        yield settings
-        return
-    from conformance.run.corpus_run.run_session import RunSession
-    from conformance.run.corpus_run.runner import WorkerExecution
-    from conformance.run.corpus_run.terminal_report import Detail, OutputOptions, judge_and_print
-    from conformance.subjects.calling.subject_names import SubjectName
-
-    with supervised_temp_dir() as scratch:
-        results = scratch / "base.jsonl"
-        base = replace(
-            settings,
-            subjects=(SubjectName.parse(settings.relative_to, settings.subjects[0].kind),),
-            relative_to=None,
-            results=results,
-            expect=(),
-            require=(),
-            diagnosis=False,
-        )
-        printed = OutputOptions(detail=Detail.NOTHING)
-        if judge_and_print(RunSession(base), WorkerExecution(workers, dask), printed).is_interrupted:
-            raise KeyboardInterrupt
-        yield replace(settings, baseline=results)
 
 
 @contextmanager

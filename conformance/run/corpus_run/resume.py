@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
@@ -16,6 +16,7 @@ from msgspec import structs
 from conformance.base.errors import ResultsError, UsageError
 from conformance.base.files.atomic_write import real_path
 from conformance.base.files.journal import Journal, UnsafeState, first_difference, open_state, state_errors
+from conformance.base.verdicts import Level
 from conformance.run.results.recorded_environment import without_data
 from conformance.run.results.records import Selection
 from conformance.run.results.results_file import IndexedLines, LazyRecords, record_kind
@@ -146,6 +147,25 @@ class InterruptedRun:
     def completed(self) -> frozenset[Key]:
         """The pairs of subject and case that have a result."""
         return frozenset(self.results)
+
+    def settings_of(self, settings: Settings) -> Settings:
+        """Return settings with the results file of this run, and with its selection and level if none is given.
+
+        Everything else comes from the caller: nobody else may choose what it executes, reads and writes.
+
+        Raises:
+            UsageError: the settings name another results file.
+        """
+        if settings.results is not None and settings.results.absolute() != self.target.absolute():
+            raise UsageError("options-conflict.results")
+        recorded = recorded_selection(self.header)
+        shard = settings.selection.shard
+        selection = structs.replace(settings.selection, shard=None)
+        if not selection.options:
+            selection = recorded
+        selection = structs.replace(selection, shard=shard or recorded.shard)
+        level = Level(self.header.criterion.level) if settings.fail_level is Level.MUST else settings.fail_level
+        return replace(settings, selection=selection, results=self.target, fail_level=level)
 
 
 def read_interrupted_run(path: Path) -> InterruptedRun:

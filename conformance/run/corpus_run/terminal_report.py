@@ -6,12 +6,13 @@ import gc
 import os
 import shlex
 import sys
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from enum import IntEnum, auto
 from typing import TYPE_CHECKING
 
 from conformance.base.errors import OutputFault
+from conformance.base.files.atomic_write import supervised_temp_dir
 from conformance.base.serialization.printable_text import (
     one_line,
     print_notice,
@@ -22,7 +23,7 @@ from conformance.base.serialization.printable_text import (
 from conformance.base.verdicts import Level, Verdict
 from conformance.exact.clauses import clauses
 from conformance.run.corpus_run.resume import partial_path
-from conformance.run.corpus_run.run_session import item_id, update_last_failed
+from conformance.run.corpus_run.run_session import RunSession, item_id, update_last_failed
 from conformance.run.corpus_run.runner import RunObserver, judge_corpus
 from conformance.run.results import failure_groups
 from conformance.run.results.evidence import short_evidence, truncate_line
@@ -34,15 +35,15 @@ from conformance.run.results.failure_groups import (
     violated_clause,
 )
 from conformance.run.results.records import ClauseRecord
-from conformance.subjects.calling.subject_names import SubjectKind
+from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from conformance.run.corpus_run.recorder import JudgedResults
-    from conformance.run.corpus_run.run_session import RunSession
     from conformance.run.corpus_run.runner import Chunk, Outcome, WorkerExecution
+    from conformance.run.corpus_run.settings import Settings
     from conformance.run.results.failure_groups import FailureGroup
     from conformance.run.results.records import Judged
 
@@ -308,3 +309,30 @@ def _verdict_rows(outcome: Outcome) -> list[list[tuple[str, str]]]:
             plain = [str(judged), str(counter.total()), *last]
             rows.append([*((text, "") for text in (*named, level)), *verdicts, *((text, "") for text in plain)])
     return rows
+
+
+@contextmanager
+def with_base_results(settings: Settings, execution: WorkerExecution) -> Iterator[Settings]:
+    """Yield the settings. For `--relative-to` without `--baseline`, run that subject first; its results are temporary.
+
+    Raises:
+        KeyboardInterrupt: the user interrupted this first run.
+    """
+    if settings.relative_to is None or settings.baseline is not None:
+        yield settings
+        return
+    with supervised_temp_dir() as scratch:
+        results = scratch / "base.jsonl"
+        base = replace(
+            settings,
+            subjects=(SubjectName.parse(settings.relative_to, settings.subjects[0].kind),),
+            relative_to=None,
+            results=results,
+            expect=(),
+            require=(),
+            diagnosis=False,
+        )
+        printed = OutputOptions(detail=Detail.NOTHING)
+        if judge_and_print(RunSession(base), replace(execution, exit_first=False), printed).is_interrupted:
+            raise KeyboardInterrupt
+        yield replace(settings, baseline=results)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, product
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
 import numpy as np
 
-from conformance.base.errors import SubjectError
+from conformance.base.errors import SubjectError, UsageError
 from conformance.base.jobs.job import require_number
 from conformance.base.serialization.decoding import Count, MalformedError
 from conformance.own.graphs.intermediate_values import SubjectRefused
@@ -19,12 +19,19 @@ from conformance.run.results.recorded_environment import cpu_features
 from conformance.studies.census import softmax_census
 from conformance.studies.census.chunks import Cell, count_chunk, is_shift_symmetric
 from conformance.studies.census.counters import BinadeCounters, check_ordinals
-from conformance.studies.census.query import QueryClient, open_client
+from conformance.studies.census.query import QueryClient, open_client, transfers_files
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from conformance.base.jobs.job import ChunkResult
+
+
+ARGMAX = "ArgMax"
+"""The operator that is tested on pairs of values."""
+
+SHORT_TYPES = ("float16", "bfloat16")
+"""The element types of which all pairs of values are tested."""
 
 
 class CellChunkResult(msgspec.Struct, forbid_unknown_fields=True):
@@ -139,3 +146,37 @@ class _CensusWorker:
             self._name = name
             self._client = self._stack.enter_context(opening)
         return self._client
+
+
+def make_census_job(
+    backends: Sequence[str],
+    operators: Sequence[str],
+    types: Sequence[str],
+    timeout: float,
+    *,
+    is_sampled: bool,
+    no_isolation: bool,
+) -> CensusJob:
+    """Return the census job of some backends; each backend is started once to read its version and capabilities.
+
+    ArgMax and the wide types have many inputs. A subject that cannot exchange tensors in files is tested on a sample.
+
+    Raises:
+        ConformanceError: a backend cannot be started, or the operators and types exclude each other.
+    """
+    if len(set(backends)) < len(backends):
+        raise UsageError("subject-twice.backend")
+    versions = {}
+    cells = []
+    for name in backends:
+        with open_client(name, timeout, in_process=no_isolation) as asked:
+            versions[name] = asked.subject.version
+            is_whole = transfers_files(asked.subject) and not is_sampled
+        for operator, type in product(operators, types):
+            is_wide = type not in SHORT_TYPES
+            has_pairs = operator == ARGMAX
+            if not (is_wide and has_pairs):  # a type with more than 16 bits has too many pairs of values
+                cells.append(Cell(name, str(operator), str(type), (is_wide or has_pairs) and not is_whole))
+    if not cells:
+        raise UsageError("type-unsupported")
+    return CensusJob(tuple(cells), versions, timeout, no_isolation)

@@ -22,15 +22,18 @@ import msgspec
 from msgspec import structs
 from packaging.version import Version
 
-from conformance.base.errors import ResultsError, SubjectError
+from conformance.base.errors import HistoryError, ResultsError, SubjectError, UnknownName
 from conformance.base.files.atomic_write import supervised_temp_dir
 from conformance.base.jobs.job import require_number, run_job
 from conformance.base.jobs.process_pool import ProcessWorkers
+from conformance.base.plugins import registered_entry_points
 from conformance.base.serialization.decoding import MalformedError
 from conformance.base.verdicts import Verdict
 from conformance.corpus.cases.corpus import bundled_corpus_path, open_corpus
 from conformance.run.results.records import Header, Result  # noqa: TC001 - msgspec reads the annotations
 from conformance.studies.history.release_ranges import (
+    ReleaseRange,
+    find_releases,
     full_disk_error,
     is_disk_error,
     is_network_error,
@@ -40,6 +43,8 @@ from conformance.studies.history.release_ranges import (
 )
 from conformance.studies.history.release_run import SHARDS, ReleaseRun, ReleaseTask, without_paths, work_folder
 from conformance.studies.history.store import HistoryStore
+from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
+from conformance.subjects.environments.requirements import released_package
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -49,7 +54,6 @@ if TYPE_CHECKING:
     from conformance.corpus.cases.corpus import Corpus
     from conformance.studies.history.release_run import RunSettings
     from conformance.studies.history.store import StoredRelease
-    from conformance.subjects.calling.subject_names import SubjectName
     from conformance.subjects.environments.registry import Environment
 
 
@@ -324,3 +328,100 @@ def _add_parts(
         replaced.path.unlink(missing_ok=True)  # its values remain
     shutil.rmtree(work_folder(store, corpus, task), ignore_errors=True)
     return added
+
+
+def find_tasks(
+    store: HistoryStore,
+    corpus: Corpus,
+    named: Iterable[tuple[SubjectName, str]],
+    settings: RunSettings,
+    *,
+    only_new: bool,
+    retry: bool,
+    show: Callable[[str], None],
+    warn: Callable[[str], None],
+) -> list[ReleaseTask]:
+    """Return the releases that an update runs.
+
+    Args:
+        store: the history.
+        corpus: the corpus.
+        named: the subjects, each with a range of releases.
+        settings: whether an index of packages is read, and for which Python.
+        only_new: whether only releases after the newest one of the history are run.
+        retry: whether releases that are recorded as unavailable are tried again.
+        show: is called with the number of releases of each subject.
+        warn: is called with the end of a range that cannot be installed.
+
+    Raises:
+        HistoryError: a range has no release.
+    """
+    tasks: list[ReleaseTask] = []
+    for target, text in named:
+        if settings.offline:
+            releases = _stored_releases(store, target, text)
+        else:
+            releases = _find_releases(store, target, text, settings.sources.python, warn, only_new=only_new)
+        missing = missing_releases(store, target, releases, corpus, retry=retry)
+        show(f"{target.text}: {len(releases)} release{'s' * (len(releases) != 1)}, {len(missing)} to run")
+        tasks += [ReleaseTask(target, release, known=tuple(releases)) for release in order_by_gaps(missing)]
+    return tasks
+
+
+def _stored_releases(store: HistoryStore, target: SubjectName, text: str) -> list[str]:
+    """Return the releases of a subject in a range that the history has.
+
+    Raises:
+        HistoryError: there is none.
+    """
+    range = ReleaseRange.parse(text)
+    stored = [each for each in store.releases(target) if range.has(each.version)]
+    if not stored:
+        raise HistoryError("no-result.range", subject=target.text)
+    return list(dict.fromkeys(each.release for each in stored))
+
+
+def parse_range(text: str, *, is_optimizer: bool) -> tuple[SubjectName, str]:
+    """Return the subject without its release, and its range of releases as text.
+
+    Args:
+        text: the name with the range.
+        is_optimizer: whether it is a graph optimizer, although a backend may have the same name.
+
+    Raises:
+        UnknownName: there is no such subject.
+    """
+    kinds = [SubjectKind.OPTIMIZER] if is_optimizer else [SubjectKind.BACKEND, SubjectKind.OPTIMIZER]
+    for kind in kinds:
+        named = SubjectName.parse(text, kind)
+        if named.name in registered_entry_points(kind.group):
+            return named.without_release, named.release
+    known = [name for kind in kinds for name in registered_entry_points(kind.group)]
+    raise UnknownName("unknown-subject", name=SubjectName.parse(text, kinds[0]).name, text=text, known=known)
+
+
+def _find_releases(
+    store: HistoryStore,
+    target: SubjectName,
+    text: str,
+    python: str,
+    warn: Callable[[str], None],
+    *,
+    only_new: bool,
+) -> list[str]:
+    """Return the releases of a subject in a range, the oldest first."""
+    range = ReleaseRange.parse(text)
+    package = released_package(target)
+    stored = [each.version for each in store.releases(target)]
+    if not only_new or not stored:
+        found = find_releases(package, range, python)
+        for end in range.missing_ends(found):
+            warn(f"warning: {package} {end} has no wheel for this Python")
+        return found
+    try:
+        newest = find_releases(package, ReleaseRange(max(stored)), python)
+    except HistoryError as error:
+        if error.code != "history.no-release":
+            raise
+        return []
+    return [release for release in newest if range.has(Version(release))]

@@ -9,24 +9,27 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import UNSET, UnsetType
 
+from conformance.base.errors import HistoryError, UnknownName
 from conformance.base.serialization.decoding import StoredRecord
 from conformance.base.serialization.printable_text import shorten_middle
 from conformance.base.verdicts import Level, Verdict
-from conformance.run.results.known_faults import known_faults_in
-from conformance.studies.history.store import UnavailableDocument  # noqa: TC001 - msgspec reads the annotations
-from conformance.subjects.calling.subject_names import SubjectKind  # noqa: TC001 - msgspec reads the annotations
+from conformance.run.results.known_faults import known_faults, known_faults_in
+from conformance.studies.history.index import open_index
+from conformance.studies.history.store import HistoryStore, UnavailableDocument, history_cases
+from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from conformance.run.results.known_faults import KnownFault
-    from conformance.studies.history.store import HistoryStore, StoredRelease
-    from conformance.subjects.calling.subject_names import SubjectName
+    from conformance.studies.history.store import StoredRelease
 
 SYMBOLS: Mapping[str, str] = {
     Verdict.PASS: ".",
@@ -431,3 +434,57 @@ def _row_text(timeline: Timeline, row: Row) -> str:
 
 LEGEND = "; ".join(f"{symbol} {verdict}" for verdict, symbol in SYMBOLS.items() if verdict) + "; blank: no result"
 """Explanation of the characters in a text table."""
+
+
+def selected_timelines(folder: Path, thing: str) -> list[Timeline]:
+    """Return the timelines of a history, or those of one subject, known fault or case.
+
+    Args:
+        folder: the folder of the history.
+        thing: a name of a subject, a fault or a case; empty for all.
+
+    Raises:
+        HistoryError: the history is empty, or has no result of the thing.
+        UnknownName: there is no such thing.
+    """
+    store = HistoryStore(folder)
+    if not store.releases():
+        variant = "results" if folder.is_dir() else "folder"
+        raise HistoryError(f"empty.{variant}", store=folder)
+    has_target, has_case = _selection(store, thing)
+    with open_index(store) as index:
+        found = [timeline for timeline in timelines(store, index, has_target, has_case) if timeline.rows]
+    if not found:
+        raise HistoryError("no-result.thing", thing=thing)
+    return found
+
+
+def is_subject_name(thing: str, found: Iterable[Timeline]) -> bool:
+    """Return whether a name is that of a subject with a timeline."""
+    return thing in {name for each in found for name in (each.target.text, each.target.name)}
+
+
+def _is_subject_of(fault: KnownFault, target: SubjectName) -> bool:
+    """Return whether a known fault is a fault of a subject; its release and its options are ignored."""
+    return target.kind == fault.kind and target.name == SubjectName.parse(fault.subject, target.kind).name
+
+
+def _selection(store: HistoryStore, thing: str) -> tuple[Callable[[SubjectName], bool], Callable[[str], bool]]:
+    """Return functions that select subjects and cases.
+
+    Raises:
+        UnknownName: the history has no such case, fault or subject.
+    """
+    if not thing:
+        return (lambda _: True), (lambda _: True)
+    stored = store.releases()
+    subjects = {name for each in stored for name in (each.target.text, each.target.name)}
+    if thing in subjects:
+        return (lambda target: thing in {target.text, target.name}), (lambda _: True)
+    for fault in known_faults():
+        if thing in {fault.title, fault.anchor, fault.location, fault.location.rpartition("/")[2]}:
+            return partial(_is_subject_of, fault), fault.cases.__contains__
+    cases = {record.case for record in history_cases(stored[0].path, stored[0].digest)}
+    if thing in cases:
+        return (lambda _: True), (lambda case: case == thing)
+    raise UnknownName("no-such-history", thing=thing, known={*subjects, *cases}, subjects=sorted(subjects))
