@@ -24,6 +24,7 @@ from pathlib import Path
 
 from censuses import add_rows
 from job_speed import job_rows
+from judge_speed import judge_rows
 from many_results import count, results_files
 from oracle_speed import oracle_rows
 from rich.console import Console
@@ -311,6 +312,7 @@ ROWS = {
     "search": lambda table, _: search_rows(table),
     "jobs": lambda table, _: job_rows(table),
     "oracle": lambda table, _: oracle_rows(table),
+    "judge": judge_rows,
 }
 RUN = ("bare-loop", "isolation", "round-trip", "workers")
 
