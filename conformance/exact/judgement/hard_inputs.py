@@ -10,17 +10,23 @@ from itertools import count as numbers_from
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import onnx
 
 from conformance.base.errors import UsageError
+from conformance.base.verdicts import Unsupported
 from conformance.exact.declarations.declaration_tables import declarations_of, has_schemas
 from conformance.exact.declarations.drawing import InvalidNodeError, draw_node, draw_valid_node
 from conformance.exact.declarations.hard_values import free_operands, hard_elements, hard_numbers_of, text_bits
 from conformance.exact.judgement.given_arrays import whole_number
+from conformance.exact.judgement.node_comparison import output_shape_by_inference
 from conformance.exact.judgement.operator_call import call_of_operator
 from conformance.exact.models.arrays import is_floating, type_name
 from conformance.exact.models.graphs import main_opset
+from conformance.exact.reference.node_enclosures import NodeScope, enclose
 from conformance.exact.reference.nodes import attribute_values
+from conformance.exact.reference.numbers.enclosure import Enclosure
+from conformance.exact.reference.oracle import EVALUATION_ERRORS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -137,11 +143,33 @@ def _drawn_inputs(
             inputs = [node.operands[name] if name else None for name in node.proto.input]
             kinds = {type_name(array.dtype) for array in node.operands.values() if is_floating(array.dtype)}
             first = next((type_name(each.dtype) for each in inputs if each is not None), None)
-            if (not types or (first in types and kinds <= set(types))) and (where is None or where(inputs)):
+            has_types = not types or (first in types and kinds <= set(types))
+            if has_types and (where is None or where(inputs)) and _fit(operator, inputs, attributes, version):
                 yield inputs
                 break
         else:
             raise UsageError("no-hard-inputs", operator=operator, count=MAX_DRAWS)
+
+
+def _fit(operator: str, inputs: list[Array | None], attributes: dict[str, Any], version: int) -> bool:
+    """Return whether an operator computes inputs, and onnx infers the shapes of the outputs.
+
+    Some declarations need other attributes than those of the caller.
+    """
+    try:
+        call = call_of_operator(operator, inputs, attributes, opset=version)
+        with np.errstate(all="ignore"):
+            outputs = enclose(NodeScope.of(call.model), call.model.graph.node[0], call.values)
+    except Unsupported:
+        return True
+    except (UsageError, *EVALUATION_ERRORS):
+        return False
+    arrays = {name: each for name, each in call.values.items() if isinstance(each, np.ndarray)}
+    for value, output in zip(call.model.graph.output, outputs, strict=False):
+        shape = output_shape_by_inference(call.model, value.name, arrays)
+        if isinstance(output, (np.ndarray, Enclosure)) and shape not in (None, tuple(output.shape)):
+            return False
+    return True
 
 
 def _defaults(operator: str, version: int) -> dict[str, Any]:

@@ -164,6 +164,24 @@ class TestOperators:
     def test_variadic_inputs_are_given_in_order(self):
         assert judge("Concat", [X, X, X], [np.concatenate([X, X, X])], axis=0)
 
+    def test_gelu_by_the_formula_of_vector_libraries_is_admissible(self):
+        x = np.linspace(-3, 3, 500, dtype=np.float32)
+        u = np.abs(x * np.float32(0.70710678))
+        t = 1 / (1 + np.float32(0.3275911) * u)
+        factors = np.array([1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592], np.float32)
+        error = 1 - np.polyval(factors, t) * t * np.exp(-u * u)
+        gelu = np.float32(0.5) * x * (1 + np.copysign(error, x))
+        assert judge("Gelu", [x], [gelu])
+        assert judge("Gelu", [x], [gelu.astype(np.float16).astype(np.float32)]).wrong > 400
+
+    def test_gemm_whose_terms_overflow_before_an_infinity_is_undetermined(self):
+        a = np.array([[1, 1]], np.float32)
+        b = np.array([[-2e38], [np.inf]], np.float32)
+        for given in (np.nan, np.inf):
+            judgement = judge("Gemm", [a, b, np.float32(-3e38)], [np.array([[given]], np.float32)])
+            assert judgement.verdict == "not judged"
+        assert judge("Gemm", [a, b, np.float32(3)], [np.array([[np.nan]], np.float32)]).wrong == 1
+
     def test_list_is_a_sequence(self):
         assert judge("SequenceAt", [[X, Y], np.int64(1)], [Y])
         assert not judge("SequenceAt", [[X, Y], np.int64(1)], [X])

@@ -32,6 +32,19 @@ def test_shapes_follow_from_attributes_and_their_defaults():
         assert judge("Concat", inputs, [np.concatenate(inputs, axis=-1)], axis=-1)
 
 
+@pytest.mark.parametrize("operator", ["Conv", "ConvTranspose", "Gemm"])
+def test_shapes_fit_the_defaults_of_the_attributes(operator):
+    for inputs in hard_inputs(operator, count=12, types=["float"], where=lambda inputs: inputs[0].dtype == np.float32):
+        shapes = [each.shape for each in inputs if each is not None]
+        if operator == "Gemm":
+            assert shapes[0][1] == shapes[1][0]
+            assert len(shapes) == 2 or np.broadcast_shapes(shapes[2], (shapes[0][0], shapes[1][1]))
+        else:
+            channels, filters = (1, 0) if operator == "Conv" else (0, 1)
+            assert shapes[0][1] == shapes[1][channels]
+            assert len(shapes) == 2 or shapes[2] == (shapes[1][filters],)
+
+
 def test_inputs_like_others_have_their_shapes_and_hard_elements():
     x = np.ones((30, 20), np.float32)
     found = list(hard_inputs("Softmax", count=8, like=[x], axis=-1))

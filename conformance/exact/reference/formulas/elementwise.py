@@ -117,7 +117,8 @@ def gelu(X: Enclosure, *, approximate: str = "none") -> Enclosure:
     """Return the Gaussian error linear unit: 0.5 X (1 + Erf(X / Sqrt(2))), or its approximation with Tanh."""
     if approximate == "tanh":
         return gelu_by_tanh(X, math.sqrt(2 / math.pi) * (X + 0.044715 * (X * X * X)))
-    return 0.5 * (X * (1.0 + _erf(X.constant(math.sqrt(0.5), may_be_float=False) * X)))
+    function = "erf of Gelu" if type_name(X.dtype) == "float" else "erf"
+    return 0.5 * (X * (1.0 + (X.constant(math.sqrt(0.5), may_be_float=False) * X).named(function, erf)))
 
 
 def gelu_by_tanh(X: Enclosure, u: Enclosure) -> Enclosure:
@@ -127,10 +128,6 @@ def gelu_by_tanh(X: Enclosure, u: Enclosure) -> Enclosure:
         written=lambda: 0.5 * (X * (1.0 + tanh(u))),
         sigmoid=lambda: X * sigmoid(2.0 * u),
     )
-
-
-def _erf(X: Enclosure) -> Enclosure:
-    return X.named("erf", erf)
 
 
 def elu(X: T, alpha: float) -> T:
@@ -405,7 +402,7 @@ ELEMENTWISE_ENCLOSURES: Mapping[str, NodeEnclosure] = {
     "Softplus": _unary(softplus_of_page),
     "Softsign": _unary(softsign),
     "Mish": _unary(_mish),
-    "Erf": _unary(_erf),
+    "Erf": _unary(lambda X: X.named("erf", erf)),
     "Gelu": _gelu,
     "Swish": _with_numbers(_swish, alpha=1.0),
     "Elu": _with_numbers(elu, alpha=1.0),

@@ -127,7 +127,19 @@ def _gemm(node: Node, inputs: Sequence[T | Array | None]) -> list[T]:
         # the page multiplies an infinity or NaN by 0; libraries do not read the operand
         if operand is not None and factor == 0 and not is_strict():
             Y = Y.undetermined(~np.broadcast_to(np.isfinite(operand.value), Y.shape))
+    if C is not None and beta != 0 and Y.dtype.kind not in "iu" and np.isinf(Y.value).any():
+        Y = Y.undetermined(np.isinf(Y.value) & _may_overflow(A, B, C, alpha, beta))
     return [Y]
+
+
+def _may_overflow(A: T, B: T, C: T, alpha: float, beta: float) -> Array:
+    """Return where the finite terms of alpha A B + beta C may overflow, and then cancel an infinite one.
+
+    A kernel may add the terms to beta C, so that the order of the terms is open.
+    """
+    with np.errstate(all="ignore"):
+        a, b, c = (np.abs(np.where(np.isfinite(X.value), X.value, 0).astype(np.float64)) for X in (A, B, C))
+        return np.asarray(abs(alpha) * np.matmul(a, b) + abs(beta) * c > float(format_of(A.dtype).largest))
 
 
 def _broadcast_to(Y: T, C: T) -> T:
