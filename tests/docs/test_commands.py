@@ -74,6 +74,42 @@ loader.import_recursive = import_some
 """Source of a module that Python imports at its start: it leaves the cases of a sixteenth of onnx's modules."""
 
 
+FAKE_TORCH = """
+from types import SimpleNamespace
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper
+
+from conformance import evaluate
+
+
+def zeros(*shape):
+    return np.zeros(shape, np.float32)
+
+
+def from_numpy(array):
+    return array
+
+
+class ExactGelu:
+    def __call__(self, x):
+        return np.asarray(evaluate("Gelu", [x])[0].value)
+
+
+def export(module, inputs, file, dynamo):
+    value, result = (helper.make_tensor_value_info(name, TensorProto.FLOAT, inputs[0].shape) for name in "xy")
+    graph = helper.make_graph([helper.make_node("Gelu", ["x"], ["y"])], "gelu", [value], [result])
+    save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)]), file)
+
+
+save = onnx.save
+nn = SimpleNamespace(GELU=ExactGelu)
+onnx = SimpleNamespace(export=export)
+"""
+"""Source of a module with the few names of PyTorch that a page uses; PyTorch is too large for such a test."""
+
+
 @pytest.fixture(scope="session")
 def part(tmp_path_factory):
     """A part of the corpus: the cases that the pages name or select, and one in forty-eight of the others."""
@@ -97,6 +133,8 @@ def test_commands_of_a_page_end_with_their_exit_statuses(name, tmp_path, part):
     install_project(tmp_path)
     if any("--onnx" in command for command, _ in page.commands):
         (tmp_path / "sitecustomize.py").write_text(START_MODULE)
+    if any("import torch" in text for text in page.files.values()):
+        (tmp_path / "torch.py").write_text(FAKE_TORCH)
     for command, status in page.commands:
         if command not in NOT_RUN:
             done = run_command(with_corpus(command, part), tmp_path)
