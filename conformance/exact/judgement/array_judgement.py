@@ -187,17 +187,20 @@ class Judgement:
     def _repr_html_(self) -> str:
         """Return the judgement for a notebook; all texts are escaped."""
         cell = html.escape
+        shown = self.wrong_elements[:MAX_SHOWN_ELEMENTS]
         rows = "".join(
             f"<tr><td>{cell(each.output)}{list(each.index)}</td><td>{cell(number_text(each.value))}</td>"
             f"<td>{cell(number_text(each.expected))}</td><td>{each.bound:.3g}</td><td>{each.level}</td>"
-            f"<td>{cell(each.source)}</td><td>{cell(each.passage)}</td></tr>"
-            for each in self.wrong_elements[:MAX_SHOWN_ELEMENTS]
+            f"<td>{cell('; '.join(each.operands))}</td></tr>"
+            for each in shown
         )
-        names = ("element", "value", "expected", "bound", "level", "source of the bound", "specification")
-        head = "".join(f"<th>{name}</th>" for name in names)
+        head = "".join(f"<th>{name}</th>" for name in ("element", "value", "expected", "bound", "level", "operands"))
         table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>" if rows else ""
-        left = "".join(f"<li>not judged, {count:,}: {cell(reason)}</li>" for reason, count in self.not_judged.items())
-        return f"<p>{cell(self.summary)}</p>{table}{f'<ul>{left}</ul>' if left else ''}"
+        notes = [f"and {self.wrong - len(shown):,} more"] if self.wrong > len(shown) else []
+        notes += dict.fromkeys(text for each in shown for text in (each.source, each.passage))
+        notes += [f"not judged, {count:,}: {reason}" for reason, count in self.not_judged.items()]
+        items = "".join(f"<li>{cell(note)}</li>" for note in notes)
+        return f"<p>{cell(self.summary)}</p>{table}{f'<ul>{items}</ul>' if items else ''}"
 
 
 @dataclass(frozen=True)
