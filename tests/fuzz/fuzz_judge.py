@@ -18,17 +18,24 @@ import tempfile
 import time
 from pathlib import Path
 
+import ml_dtypes
 import numpy as np
-from ml_dtypes import bfloat16
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 TYPES = {
     1: np.float32, 2: np.uint8, 3: np.int8, 4: np.uint16, 5: np.int16, 6: np.int32, 7: np.int64, 9: np.bool_,
-    10: np.float16, 11: np.float64, 12: np.uint32, 13: np.uint64, 16: bfloat16,
+    8: np.object_, 10: np.float16, 11: np.float64, 12: np.uint32, 13: np.uint64, 16: ml_dtypes.bfloat16,
+    17: ml_dtypes.float8_e4m3fn, 18: ml_dtypes.float8_e4m3fnuz, 19: ml_dtypes.float8_e5m2,
+    20: ml_dtypes.float8_e5m2fnuz, 21: ml_dtypes.uint4, 22: ml_dtypes.int4, 23: ml_dtypes.float4_e2m1fn,
+    24: ml_dtypes.float8_e8m0fnu, 25: ml_dtypes.uint2, 26: ml_dtypes.int2,
 }  # fmt: skip
-FLOATING = (1, 10, 11, 16)
+STRING = 8
+FLOATING = (1, 10, 11, 16, 17, 18, 19, 20, 23, 24)
+PACKED_BITS = {21: 4, 22: 4, 23: 4, 25: 2, 26: 2}
+"""Bits of an element of the types of which a byte has several elements."""
+TEXTS = ("", "a", "ab", "é", "a\0", "b" * 200)
 NUMBER_FIELDS = {1: 4, 7: 7, 11: 10, 12: 11, 13: 11}
 """Fields that store elements as numbers, by type; the field of all other types is 5."""
 
@@ -67,6 +74,8 @@ def elements(draw: random.Random, type: int, count: int) -> np.ndarray:
     if type in FLOATING:
         special = [0.0, -0.0, 1.0, 1.5, -1.0, np.inf, -np.inf, np.nan, 2.0**-24, 6e4]
         return np.array([draw.choice(special) for _ in range(count)]).astype(TYPES[type])
+    if type == STRING:
+        return np.array([draw.choice(TEXTS) for _ in range(count)], dtype=object)
     return np.array([draw.randrange(4) for _ in range(count)], dtype=np.int64).astype(TYPES[type])
 
 
@@ -74,8 +83,13 @@ def encode(draw: random.Random, type: int, dims: list[int], array: np.ndarray) -
     """Return a TensorProto in one of its many encodings."""
     parts = [b"".join(field(1, dim) for dim in dims) if draw.random() < 0.7 else field(1, b"".join(map(varint, dims)))]
     parts.append(field(2, type))
-    raw = array.tobytes()
-    if draw.random() < 0.6:
+    raw = b"" if type == STRING else array.tobytes()
+    if type in PACKED_BITS:
+        array = packed(array, PACKED_BITS[type])
+        raw = array.tobytes()
+    if type == STRING:
+        parts.append(b"".join(field(6, text.encode()) for text in array.reshape(-1).tolist()))
+    elif draw.random() < 0.6:
         parts.append(field(9, raw))
     elif type in (1, 11):
         size = array.itemsize
@@ -86,7 +100,8 @@ def encode(draw: random.Random, type: int, dims: list[int], array: np.ndarray) -
             wire = 5 if type == 1 else 1
             parts.append(b"".join(varint(NUMBER_FIELDS[type] << 3 | wire) + chunk for chunk in chunks))
     else:
-        numbers = (array.view(np.uint16) if type in (10, 16) else array).reshape(-1).tolist()
+        bits = {10: np.uint16, 16: np.uint16}.get(type, np.uint8)
+        numbers = (array.reshape(-1).view(bits) if type in FLOATING else array).reshape(-1).tolist()
         number = NUMBER_FIELDS.get(type, 5)
         if draw.random() < 0.5:
             parts.append(field(number, b"".join(varint(int(value)) for value in numbers)))
@@ -97,6 +112,13 @@ def encode(draw: random.Random, type: int, dims: list[int], array: np.ndarray) -
     if draw.random() < 0.5:
         draw.shuffle(parts)
     return b"".join(parts)
+
+
+def packed(array: np.ndarray, bits: int) -> np.ndarray:
+    """Return elements packed into bytes, the first element in the lowest bits."""
+    codes = array.reshape(-1).view(np.uint8) & (2**bits - 1)
+    rows = np.pad(codes, (0, -codes.size % (8 // bits))).reshape(-1, 8 // bits)
+    return np.bitwise_or.reduce(rows << np.arange(0, 8, bits, dtype=np.uint8), axis=1, dtype=np.uint8)
 
 
 def draw_input(draw: random.Random) -> tuple[list[bytes | None], int]:
