@@ -8,6 +8,7 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <stdexcept>
 #include <string>
@@ -127,6 +128,13 @@ struct Tensor {
     std::string bytes;
 };
 
+/// The product of two sizes; an error if one is negative, or if the product is no number of the type.
+inline std::int64_t product(std::int64_t a, std::int64_t b) {
+    if (a < 0 || b < 0 || (b > 0 && a > std::numeric_limits<std::int64_t>::max() / b))
+        throw std::runtime_error("a tensor cannot have this shape");
+    return a * b;
+}
+
 template <class T>
 Tensor argmax(const Model &model, const Tensor &input) {
     const auto rank = std::int64_t(input.shape.size());
@@ -134,15 +142,19 @@ Tensor argmax(const Model &model, const Tensor &input) {
     if (axis < 0 || axis >= rank) throw std::runtime_error("axis " + std::to_string(model.axis) + " is out of range");
     std::int64_t outer = 1, inner = 1;
     const std::int64_t size = input.shape[axis];
-    for (std::int64_t i = 0; i < rank; ++i) (i < axis ? outer : inner) *= i == axis ? 1 : input.shape[i];
-    if (std::int64_t(input.bytes.size()) != outer * size * inner * std::int64_t(sizeof(T)))
+    for (std::int64_t i = 0; i < rank; ++i) {
+        std::int64_t &part = i < axis ? outer : inner;
+        part = product(part, i == axis ? 1 : input.shape[i]);
+    }
+    const std::int64_t count = product(product(outer, size), inner);
+    if (std::int64_t(input.bytes.size()) != product(count, sizeof(T)))
         throw std::runtime_error("the size of the data does not match the shape");
     if (size == 0 && outer > 0 && inner > 0) throw std::runtime_error("ArgMax along an axis of size 0");
-    std::vector<T> elements(outer * size * inner);
-    std::memcpy(elements.data(), input.bytes.data(), input.bytes.size());
+    std::vector<T> elements(count);
+    if (count > 0) std::memcpy(elements.data(), input.bytes.data(), input.bytes.size());
 
     std::vector<std::int64_t> indices;
-    for (std::int64_t o = 0; o < outer; ++o)
+    for (std::int64_t o = 0; inner > 0 && o < outer; ++o)
         for (std::int64_t n = 0; n < inner; ++n) {
             const auto at = [&](std::int64_t i) { return elements[(o * size + i) * inner + n]; };
             std::int64_t best = 0;
@@ -151,7 +163,7 @@ Tensor argmax(const Model &model, const Tensor &input) {
             indices.push_back(best);
         }
     Tensor output{"int64", input.shape, std::string(indices.size() * sizeof(std::int64_t), '\0')};
-    std::memcpy(output.bytes.data(), indices.data(), output.bytes.size());
+    if (!indices.empty()) std::memcpy(output.bytes.data(), indices.data(), output.bytes.size());
     if (model.keepdims) output.shape[axis] = 1;
     else output.shape.erase(output.shape.begin() + axis);
     return output;

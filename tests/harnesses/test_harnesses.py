@@ -20,6 +20,7 @@ pytestmark = pytest.mark.programs
 
 HARNESSES = ROOT / "harnesses"
 REQUIREMENTS = "needs a C++ compiler, make and nlohmann's JSON library: apt-get install g++ make nlohmann-json3-dev"
+FLAGS = "-O0 -Wall -Wextra -Werror -fsanitize=address,undefined -fno-sanitize-recover=all"
 RUNTIMES = ("onnxruntime-node", "onnxruntime-web")
 
 
@@ -39,7 +40,7 @@ def built(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("cpp") / "cpp"
     shutil.copytree(HARNESSES / "cpp", folder, ignore=shutil.ignore_patterns("harness", "runner"))
     shutil.copytree(HARNESSES / "c", folder.parent / "c")
-    subprocess.run(["make", "-C", str(folder), "CXXFLAGS=-O0 -Wall -Wextra -Werror"], check=True, capture_output=True)
+    subprocess.run(["make", "-C", str(folder), f"CXXFLAGS={FLAGS}"], check=True, capture_output=True)
     return folder / "harness"
 
 
@@ -73,6 +74,28 @@ def test_cpp_runner_refuses_a_corpus_that_is_smaller_than_announced(built, small
     shutil.copytree(small_corpus, tmp_path / "copy")
     shutil.rmtree(next((tmp_path / "copy" / "node").iterdir()))
     assert status(tmp_path / "copy") == 2
+
+
+def test_cpp_harness_answers_malformed_commands_and_models(built, tmp_path):
+    model = (DATA / "node" / "test_argmax_type_float" / "model.onnx").read_bytes()
+    shapes = ([], [-1, -6], [2**62, 2**62], [2**63 - 1, 2, 2], [2**61, 2, 0], [-(2**63)], [0], "x", [None], [[2]])
+    commands = [
+        {"cmd": "run", "inputs": [{"dtype": "float", "shape": shape, "data": data}]}
+        for shape in shapes
+        for data in ("", "AAAAAAAAgD8=", "A", "====", None)
+    ]
+    for place in range(0, len(model), 3):
+        path = tmp_path / f"{place}.onnx"
+        path.write_bytes(model[:place] + b"\xff" + model[place + 1 : place + 200])
+        commands.append({"cmd": "load", "model": str(path)})
+    whole = {"cmd": "load", "model": str(tmp_path / "whole.onnx")}
+    (tmp_path / "whole.onnx").write_bytes(model)
+    lines = [json.dumps({"seq": number, **command}) for number, command in enumerate([whole, *commands])]
+    done = subprocess.run([str(built)], input="\n".join(lines), capture_output=True, text=True, check=False, timeout=60)
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    assert (done.returncode, done.stderr, len(answers)) == (0, "", len(lines))
+    assert answers[0] == {"seq": 0, "loaded": True}
+    assert "shape" in answers[1 + shapes.index([2**62, 2**62]) * 5]["error"]
 
 
 @pytest.mark.parametrize("line", ["[]", "1", '{"cmd": "start"}', "{", '{"seq": 1}'])
