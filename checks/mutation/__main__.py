@@ -31,7 +31,7 @@ PASS_TIME_FACTOR = 5
 CORPUS, SEARCH = "Corpus", "Search (instead of the corpus)"
 
 FORMAT = 1
-"""Format of the JSON document; `conformance.studies.evidence.measurements` reads it."""
+"""Format of the JSON document; `conformance.studies.evidence.evidence_inputs` reads it."""
 
 
 def _help() -> str:

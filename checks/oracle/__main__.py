@@ -17,7 +17,7 @@ from checks.oracle.comparison import compare_case
 from checks.oracle.corpus import cases
 
 FORMAT = 1
-"""Format of the JSON document; `conformance.studies.evidence.measurements` reads it."""
+"""Format of the JSON document; `conformance.studies.evidence.evidence_inputs` reads it."""
 
 
 def main() -> int:

@@ -1,4 +1,4 @@
-"""The wing `base`: general mechanisms, which know nothing of operators, cases or subjects.
+"""The wing `base`: general mechanisms, whose modules know nothing of operators, cases or subjects.
 
 - `errors` (with the texts in `errors.toml`) and `verdicts`: error codes, exit statuses, verdicts and levels
 - `serialization`: JSON and msgspec Structs, schemas, text for a terminal; `files`: safe reading, atomic writing, state

@@ -1,9 +1,8 @@
 """Declarations of the command line's options: each option is declared once and has one meaning in all verbs.
 
 `options.toml` declares the options of the verbs, and `conformance/run/corpus_run/options.toml` those of a run. The
-decorator
-`add_options` gives each parameter of a verb its declaration, and replaces a parameter `settings`, `selection` or
-`outputs` by several options.
+decorator `add_options` gives each parameter of a verb its declaration, and replaces a parameter `settings`, `selection`
+or `outputs` by several options.
 """
 
 from __future__ import annotations

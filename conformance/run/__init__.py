@@ -8,5 +8,5 @@
 - `report`: HTML and the other formats
 
 Imports: `base`, `exact`, `corpus`, `subjects`.
-Begin with `judging/execute.py` for a verdict, or `corpus_run/runner.py` for a run.
+Begin with `judging/backend.py`, which judges one case on a backend, or `corpus_run/runner.py` for a run.
 """

@@ -110,7 +110,7 @@ class FileHashes(Mapping[str, str]):
 
 MANIFEST = archives.MANIFEST
 RELEASED = archives.RELEASED
-"""File next to the manifest that is not part of the corpus, see `corpus.released`."""
+"""File next to the manifest that is not part of the corpus, see `corpus.cases.released`."""
 
 ARCHIVE_NAME = "corpus.zip"
 """File name of the suite's corpus in the installed package."""

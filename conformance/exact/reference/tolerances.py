@@ -90,8 +90,7 @@ WGSL: Mapping[str, Accuracy] = {
     "float": Accuracy(Decimal("2.5"), Decimal("4.51"), Decimal(16), Decimal(4), Decimal(2) ** -21),
 }
 """The accuracy that WGSL requires, by the name of the format. A root is 1 / inverseSqrt(x): 2 ULP, then 2.5 ULP. A
-power
-is exp2(y * log2(x))."""
+power is exp2(y * log2(x))."""
 
 ACCURACY_GRADES: Mapping[str, Mapping[str, Accuracy]] = {
     "IEEE 754": {"float": IEEE_754, "double": IEEE_754},

@@ -2,8 +2,8 @@
 
 The values of a user seldom have ties, NaN, infinities, zeros of both signs, subnormal numbers or large numbers. The
 hard values come from the declaration of the operator. Indices take other valid values, also negative ones. Constants,
-and operands that are shapes or axes, keep the values of the model. Nodes are distinct if the operator, an attribute, or
-the type or the shape of an operand differs.
+and operands that are shapes or axes, keep the values of the model. Nodes are distinct if they differ in the operator,
+an attribute, the number of outputs, or an operand (type, shape, whether it is a constant).
 """
 
 from __future__ import annotations

@@ -291,8 +291,8 @@ class WorkerExecution:
     def run(self, session: RunSession, record: Callable[[Judged], bool], observer: RunObserver) -> None:
         """See `Execution`.
 
-        A crash of a subject is a verdict. Only a chunk whose worker died is executed again; without isolation, a
-        subject may have ended the worker, and the chunk is lost.
+        A crash of a subject is a verdict. Only a chunk whose worker died is executed again. It is lost after three dead
+        workers, or without isolation after the first: a subject may have ended the worker.
         """
         settings = session.settings
         is_local = self.workers is None and self.dask is None

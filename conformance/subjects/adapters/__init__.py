@@ -1,6 +1,5 @@
 """Adapters: classes that give runtimes the backend interface of the suite.
 
-
 A backend is a module or class with ONNX's interface `onnx.backend.base.Backend`: `prepare(model, device)` returns an
 object whose `run(inputs)` returns the outputs in order. It reports an unsupported model by raising
 `onnx.backend.test.runner.BackendIsNotSupposedToImplementIt`, `NotImplementedError` or `Unsupported`.

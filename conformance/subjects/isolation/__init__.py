@@ -9,5 +9,6 @@ from the child process to the suite:
 - `proxies`: objects with the interface of a backend or graph optimizer; they forward calls to a client.
 - `start_subjects`: starts all subjects of a run.
 
-Harnesses in any language exchange the same messages: `docs/harness.md` and `schemas/protocol.schema.json`.
+Harnesses in any language exchange the same messages: see docs/reference/protocol.md.
+Their types are in `conformance/base/serialization/schemas/protocol.schema.json`.
 """

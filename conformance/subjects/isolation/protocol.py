@@ -1,8 +1,8 @@
 """Encoding of the harness protocol's messages, with the limits and the failures of a subject in its own process.
 
-Each command and each answer is one line of JSON; `schemas/protocol.schema.json` has their types. A malformed answer, an
-answer `error` or `unsupported`, and the end of the process are raised as exceptions. Each exception class defines the
-verdict of the case.
+Each command and each answer is one line of JSON; `base/serialization/schemas/protocol.schema.json` has their types. A
+malformed answer, an answer `error` or `unsupported`, and the end of the process are raised as exceptions. Each
+exception class defines the verdict of the case.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import ml_dtypes
 import numpy as np
 
 from conformance.base.verdicts import Unsupported
@@ -264,6 +265,10 @@ def _greater(_: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
     return [system.less(*reversed(inputs))]
 
 
+def _largest(dtype: Any) -> float:
+    return float(ml_dtypes.finfo(dtype).max)  # type: ignore[no-untyped-call]
+
+
 def _cast(node: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
     X = inputs[0]
     dtype = dtype_of(node.attributes["to"])
@@ -271,8 +276,8 @@ def _cast(node: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
         return inputs
     if object in (dtype, X.dtype):
         raise Unsupported("Cast converts strings")
-    if dtype.itemsize == 1 and is_floating(dtype):
-        raise Unsupported("Cast to a type of 8 bits, which may saturate")
+    if dtype.itemsize == 1 and is_floating(dtype) and not np.all(np.abs(X.elements) <= _largest(dtype)):
+        raise Unsupported("Cast of numbers beyond a type of 8 bits, which may saturate")
     if is_computed(dtype):
         return [system.cast(X, dtype)]
     exact = system.exact_elements(X)

@@ -1,1 +1,4 @@
-"""The parts of the HTML report: the data computed from results files, and the templates."""
+"""The parts of the HTML report: what its page shows, computed from results files.
+
+The templates are in `conformance/base/pages/templates/`.
+"""
