@@ -484,7 +484,7 @@ class _OutputJudge:
             self.leave_out(own, f"the reference cannot compute {node.op_type}: {type(error).__name__}: {error}")
             return
         before = sum(self.computed.get(name, 0) for name in taken)
-        comparison = NodeComparison.of(enclosed.part, self.inferred_shape, has_exact_operands=not before)
+        comparison = NodeComparison.of(enclosed, self.inferred_shape, has_exact_operands=not before)
         for position, (name, tensor) in enumerate(zip(node.output, enclosed.expected, strict=False)):
             self.values[name] = _unrounded(tensor)
             self.computed[name] = before + 1

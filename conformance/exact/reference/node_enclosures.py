@@ -36,12 +36,12 @@ from conformance.exact.reference.nodes import (
     check_operands,
     resolve_references,
 )
-from conformance.exact.reference.numbers.enclosure import Enclosure, as_tensor, known_elements
+from conformance.exact.reference.numbers.enclosure import Enclosure, as_tensor, current_reading, known_elements
 from conformance.exact.reference.operators.control_flow import CONTROL_FLOW
 from conformance.exact.reference.operators.sequences import SEQUENCE_OPERATORS
 from conformance.exact.reference.operators.training_optimizers import TRAINING_DOMAINS, TRAINING_OPTIMIZERS
 from conformance.exact.reference.oracle import EVALUATION_ERRORS, Answer, answers, evaluate
-from conformance.exact.reference.tolerances import ERRATA, FUNCTION_OPERATORS
+from conformance.exact.reference.tolerances import FUNCTION_OPERATORS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -158,10 +158,7 @@ def _enclose_tensors(scope: NodeScope, proto: onnx.NodeProto, inputs: Sequence[T
         return _enclose_optimizer(scope, proto, inputs)
     node = scope.node(proto)
     if not is_supported(node) and (function := _schema_function(node, proto, inputs)) is not None:
-        results = _enclose_function(scope, proto, function, inputs)
-        if (earlier := _earlier_body(node, proto, function)) is not None:
-            others = _enclose_function(scope, proto, earlier, inputs)
-            results = [_with_reading(MASK_ORDER, *pair) for pair in zip(results, others, strict=True)]
+        results = _enclose_function(scope, proto, _earlier_body(node, proto, function), inputs)
         return leave_large_states_open(node, inputs, results) if node.op_type == "LinearAttention" else results
     return enclose_node(node, inputs)
 
@@ -186,16 +183,49 @@ def _schema_function(node: Node, proto: onnx.NodeProto, inputs: Sequence[Tensor]
 MASK_ORDER = "order of mask and softcap"
 """The row of `ERRATA` on the scores of Attention."""
 
+_BYPASSED: Mapping[str, tuple[Sequence[str], int]] = {
+    "alignment of the causal mask": (("RowPlusOff", "RangeRow2DPast"), 0),
+    "rows that are masked": (("SoftmaxOutSafe",), 2),
+}
+"""The nodes of the function body of Attention that a text adds: the results, and the place of the operand before."""
 
-def _earlier_body(node: Node, proto: onnx.NodeProto, function: onnx.FunctionProto) -> onnx.FunctionProto | None:
+
+def _earlier_body(node: Node, proto: onnx.NodeProto, function: onnx.FunctionProto) -> onnx.FunctionProto:
+    """Return the body of a function by the text that the block of `read_as` reads."""
+    if node.op_type != "Attention":
+        return function
+    body = function
+    if MASK_ORDER in current_reading():
+        body = _with_mask_before_softcap(node, proto, body) or body
+    for name, (results, place) in _BYPASSED.items():
+        if name in current_reading():
+            body = _without_node(body, results, place) or body
+    return body
+
+
+def _without_node(function: onnx.FunctionProto, results: Sequence[str], place: int) -> onnx.FunctionProto | None:
+    """Return a function body in which a node returns one of its operands; None if the body has no such node."""
+    body = copy_of(function)
+    node = next((each for each in body.node if each.output[0] in results), None)
+    if node is None:
+        return None
+    operand = node.input[place]
+    node.op_type = "Identity"
+    del node.input[:]
+    node.input.append(operand)
+    return body
+
+
+def _with_mask_before_softcap(
+    node: Node, proto: onnx.NodeProto, function: onnx.FunctionProto
+) -> onnx.FunctionProto | None:
     """Return the function body of Attention by the text before the erratum; None if no result depends on it.
 
     The body adds the bias after softcap. Before the erratum, the bias is added to the scores, and softcap follows.
     """
-    erratum = ERRATA[MASK_ORDER]
     given = node.attributes
     mode = given.get("qk_matmul_output_mode", 0) if len(proto.output) > 3 and proto.output[3] else 0
-    if node.op_type != erratum.operator or node.domain not in MAIN_DOMAINS or not (mode == 1 or given.get("softcap")):
+    if mode != 1 and not given.get("softcap"):
         return None
     body = copy_of(function)
     makers = {name: number for number, each in enumerate(body.node) for name in each.output}
@@ -219,13 +249,6 @@ def _earlier_body(node: Node, proto: onnx.NodeProto, function: onnx.FunctionProt
     del body.node[:]
     body.node.extend([*nodes[:place], addition, *nodes[place:]])
     return body
-
-
-def _with_reading(name: str, result: Tensor, other: Tensor) -> Tensor:
-    """Return a result of which another reading of the page is admissible too."""
-    if isinstance(result, Enclosure) and isinstance(other, Enclosure):
-        return result.with_readings(name, [other])
-    return result
 
 
 def _contradiction(node: Node, shapes: Sequence[tuple[int, ...]]) -> str:

@@ -172,15 +172,15 @@ class Erratum:
     """A change of the text of a page within one version of an operator.
 
     Attributes:
-        name: the name by which `leave_to_readings` and `with_readings` refer to it.
-        operator: the operator.
+        name: the name by which `read_as` refers to it.
+        operators: the operators.
         versions: the versions whose text changed.
         since: the first release of onnx with the later text.
         change: what changed.
     """
 
     name: str
-    operator: str
+    operators: Sequence[str]
     versions: Sequence[int]
     since: str
     change: str

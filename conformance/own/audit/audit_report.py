@@ -120,6 +120,8 @@ def text_lines(audit: SubjectAudit) -> Iterator[str]:
     yield f"  {judged_text(audit)}"
     for node in [each for each in audit.nodes if each.open_element][:MAX_LISTED_NODES]:
         yield f"  UNSPECIFIED {open_text(node)}"
+    for node in [each for each in audit.nodes if each.text][:MAX_LISTED_NODES]:
+        yield f"  EARLIER TEXT {operator_text(node.op_type, node.domain)} {node.name}: {node.text}"
     yield from _fault_lines(audit, "SHOULD", audit.nodes_below_should, should_text)
     for node in audit.weak_nodes(Level.MUST)[:MAX_LISTED_NODES]:
         yield f"  WEAKLY JUDGED {weak_text(node)}"

@@ -104,6 +104,8 @@ class JudgedResult(Struct, frozen=True, forbid_unknown_fields=True):
         is_empty: whether an output, or an output that the page states, has no elements.
         wrong_alone: of a wrong node that was judged together with others, the numbers of those nodes that are wrong as
             models of their own; None if it is not known.
+        text: how the page of the operator changed within this version, if the outputs follow an earlier text; otherwise
+            None.
         together: the names of the nodes that were judged together with this node.
         accumulated: the largest error against the exact value of the whole model; None if that is not known.
         origin: the number of the node from which most of the accumulated error comes; None if that is not known.
@@ -137,6 +139,7 @@ class JudgedResult(Struct, frozen=True, forbid_unknown_fields=True):
     is_correctly_rounded: bool = False
     is_empty: bool = False
     wrong_alone: tuple[int, ...] | None = None
+    text: str | None = None
     together: tuple[str, ...] = ()
     accumulated: float | None = None
     origin: int | None = None
@@ -363,7 +366,7 @@ class RecordingJudge:
             reason = f"the reference cannot compute the node: {type(error).__name__}: {error}"
             return structs.replace(unjudged, reason=reason)
         comparison = NodeComparison.of(
-            enclosed.part,
+            enclosed,
             lambda name: inferred_shape(self._scope.model, number, name, known),
             has_exact_operands=not before,
         )
@@ -383,7 +386,7 @@ class RecordingJudge:
                 self._hidden[name] = _Hidden(unrounded, frozenset({*before, number}))
                 if tensor is not None and not isinstance(tensor, list):
                     element_type = element_type or type_name(tensor.dtype)
-        unjudged = structs.replace(unjudged, type=element_type, segment=tuple(sorted(before)))
+        unjudged = structs.replace(unjudged, type=element_type, segment=tuple(sorted(before)), text=enclosed.change)
         found = _conclude(unjudged, comparison, contradiction)
         names_elements = found.worst or found.should_worst or found.open_element
         is_plain = found.verdict is NodeVerdict.CORRECT and not names_elements

@@ -17,6 +17,7 @@ from conformance.base.verdicts import Level, Unsupported
 from conformance.exact.models.arrays import format_of, is_computed, type_name
 from conformance.exact.models.graphs import MAIN_DOMAINS
 from conformance.exact.reference.enclosures.casts import CAST_ENCLOSURES, through_float
+from conformance.exact.reference.enclosures.earlier_texts import by_earlier_texts
 from conformance.exact.reference.enclosures.exact import EXACT_OPERATORS, MOVEMENT, evaluate_exactly
 from conformance.exact.reference.enclosures.images import IMAGE_ENCLOSURES
 from conformance.exact.reference.enclosures.machine_learning import MACHINE_LEARNING_ENCLOSURES
@@ -33,7 +34,14 @@ from conformance.exact.reference.formulas.elementwise import ELEMENTWISE_ENCLOSU
 from conformance.exact.reference.formulas.linear import FLOAT, LINEAR_ENCLOSURES
 from conformance.exact.reference.formulas.normalization import NORMALIZATION_ENCLOSURES
 from conformance.exact.reference.formulas.recurrent import FORMULAS as RECURRENT_FORMULAS
-from conformance.exact.reference.numbers.enclosure import Enclosure, as_enclosure, is_strict, judged_at
+from conformance.exact.reference.numbers.enclosure import (
+    Enclosure,
+    as_enclosure,
+    current_reading,
+    is_strict,
+    judged_at,
+    read_as,
+)
 from conformance.exact.reference.operators import LATER_FORMS_SINCE
 from conformance.exact.reference.tolerances import NARROW, SIGNED_ZERO, WIDE_FORMULAS
 
@@ -124,11 +132,13 @@ def enclose_node(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     if all(not isinstance(result, Enclosure) or result.is_exact for result in results):
         return results
 
+    reading = current_reading()
+
     @cache
     def strict() -> list[Tensor]:
         given = [tensor.should or tensor if isinstance(tensor, Enclosure) else tensor for tensor in inputs]
         try:
-            with np.errstate(all="ignore"):
+            with np.errstate(all="ignore"), read_as(reading):
                 return _enclose_at(Level.SHOULD, node, given)
         except Unsupported:
             return results
@@ -155,7 +165,9 @@ def _enclose_at(level: Level, node: Node, inputs: Sequence[Tensor]) -> list[Tens
     with judged_at(level):
         results = _enclose(node, inputs)
     returned = [result.returned() if isinstance(result, Enclosure) else result for result in results]
-    return leave_open(node, inputs, returned) if node.domain in MAIN_DOMAINS else returned
+    if node.domain not in MAIN_DOMAINS:
+        return returned
+    return by_earlier_texts(node, inputs, leave_open(node, inputs, returned))
 
 
 def _admit_flushed(node: Node, inputs: Sequence[Tensor], results: list[Tensor]) -> list[Tensor]:

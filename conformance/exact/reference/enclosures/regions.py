@@ -28,7 +28,7 @@ from conformance.exact.reference.formulas.linear import (
     strides,
     window_places,
 )
-from conformance.exact.reference.numbers.enclosure import Enclosure, admit, between
+from conformance.exact.reference.numbers.enclosure import Enclosure, admit, between, current_reading
 from conformance.exact.reference.tolerances import ROUNDINGS
 
 if TYPE_CHECKING:
@@ -475,6 +475,7 @@ def non_max_suppression(node: Node, arrays: Sequence[Any]) -> list[Array]:
     least = given[2]
     if most < 0 or not 0 <= bound <= 1:
         raise Unsupported("NonMaxSuppression of less than 0 boxes, or with a threshold outside of [0, 1]")
+    drops_equal = "overlap that is the threshold" in current_reading()
     corners = _corners(boxes.astype(np.float64), is_centred=bool(node.attributes.get("center_point_box", 0)))
     selected = []
     for image, box in enumerate(corners):
@@ -494,7 +495,7 @@ def non_max_suppression(node: Node, arrays: Sequence[Any]) -> list[Array]:
                 found = overlaps[each, kept]
                 if np.any((np.abs(found - bound) < 2.0**-20) & ~is_exact[each, kept]):
                     raise Unsupported("rounding decides which boxes NonMaxSuppression suppresses")
-                if not np.any(found > bound):
+                if not np.any(found > bound) and not (drops_equal and np.any(found == bound)):
                     kept.append(int(each))
             selected += [(image, kind, each) for each in kept]
     return [np.array(selected, np.int64).reshape(-1, 3)]

@@ -62,6 +62,7 @@ ROUNDOFF = 2.0**-53
 """Relative error of a sum, product, quotient or root in double."""
 
 _LEVEL = ContextVar("level", default=Level.MUST)
+_READ_AS: ContextVar[frozenset[str]] = ContextVar("reading", default=frozenset())
 
 
 @contextmanager
@@ -82,6 +83,21 @@ def current_level() -> Level:
 def is_strict() -> bool:
     """Return whether enclosures are computed for the level `should`."""
     return current_level() is not Level.MUST
+
+
+@contextmanager
+def read_as(names: frozenset[str]) -> Iterator[None]:
+    """Compute the enclosures of the block by the text of a page before the changes of these names, see `ERRATA`."""
+    token = _READ_AS.set(names)
+    try:
+        yield
+    finally:
+        _READ_AS.reset(token)
+
+
+def current_reading() -> frozenset[str]:
+    """Return the names of the changes before which pages are read."""
+    return _READ_AS.get()
 
 
 def accuracy_of(dtype: np.dtype[Any]) -> Accuracy:
