@@ -25,6 +25,7 @@ from conformance.base.serialization.printable_text import print_line, print_noti
 from conformance.base.verdicts import Level
 from conformance.corpus.cases.case_loading import load_case
 from conformance.corpus.cases.corpus import open_corpus
+from conformance.exact.reference.operators.training_optimizers import TRAINING_DOMAINS
 from conformance.exact.reference.oracle import Answer
 from conformance.run.diagnosis.failure_evidence import single_node
 from conformance.run.diagnosis.node_diagnosis import node_runs
@@ -39,6 +40,12 @@ if TYPE_CHECKING:
 
 MAX_ELEMENTS = 20_000
 """Largest number of elements of the operands of a case that is run; larger ones take too long."""
+
+MANY = 10
+"""Number of mutants from which on the share of an operator counts."""
+
+LEAST_SHARE = 0.9
+"""Share of the mutants of an operator that cases of level must should detect."""
 
 
 @dataclass
@@ -59,6 +66,11 @@ class OperatorScore:
     must: set[str] = field(default_factory=set)
     should: set[str] = field(default_factory=set)
 
+    @property
+    def share(self) -> float:
+        """The share of the mutants that cases of level must detect."""
+        return len(self.must) / max(len(self.mutants), 1)
+
     def row(self) -> dict[str, int]:
         """Return the counts."""
         return {name: len(getattr(self, name)) for name in ("mutants", "exercised", "must", "should")}
@@ -77,24 +89,30 @@ def score_case(case: LoadedCase, scores: dict[str, OperatorScore]) -> None:
             return
         score = scores[run.node.op_type]
         for mutant in mutants:
-            if mutant.mistake in ADMISSIBLE:
-                continue
-            if mutant.id in score.must:
+            if mutant.mistake in ADMISSIBLE or mutant.id in score.must:
                 continue
             computed = mutant.compute(answers)
             if computed is None:
                 score.refused.add(mutant.id)
                 continue
-            score.mutants.add(mutant.id)
             changed = [answer.expected for answer in computed]
-            if not differs_where_determined(changed, answers):
-                continue
-            score.exercised.add(mutant.id)
-            accepted = len(changed) == len(right) and all(map(is_acceptable, data_set.outputs, changed))
-            if not accepted:
+            is_exercised = differs_where_determined(changed, answers)
+            is_accepted = len(changed) == len(right) and all(map(is_acceptable, data_set.outputs, changed))
+            if is_exercised and not is_accepted:
                 score.should.add(mutant.id)
-                if case.entry.level is Level.MUST:
+            if case.entry.level is Level.MUST:
+                score.mutants.add(mutant.id)
+                if is_exercised:
+                    score.exercised.add(mutant.id)
+                if is_exercised and not is_accepted:
                     score.must.add(mutant.id)
+
+
+def without_open_mistakes(operator: str, score: OperatorScore) -> OperatorScore:
+    """Return a score without the mistakes with NaN that only change outputs which the page leaves open."""
+    about_nan = {id for id in score.mutants if "NaN" in id.removeprefix(operator)}
+    is_open = (about_nan & score.refused) - score.exercised
+    return OperatorScore(score.mutants - is_open, score.refused | is_open, score.exercised, score.must, score.should)
 
 
 def score_corpus(corpus: Corpus, operators: Sequence[str] = ()) -> dict[str, OperatorScore]:
@@ -106,11 +124,13 @@ def score_corpus(corpus: Corpus, operators: Sequence[str] = ()) -> dict[str, Ope
         try:
             case = load_case(corpus, entry).in_memory()
             node = single_node(case.model)
-            if node is not None and (not operators or node.op_type in operators):
+            is_own = node is not None and node.domain in TRAINING_DOMAINS
+            if node is not None and not is_own and (not operators or node.op_type in operators):
                 score_case(case, scores)
         except ConformanceError:
             continue  # a case with sequences
-    return {name: score for name, score in sorted(scores.items()) if score.mutants}
+    found = {name: without_open_mistakes(name, score) for name, score in sorted(scores.items())}
+    return {name: score for name, score in found.items() if score.mutants}
 
 
 def lines(scores: dict[str, OperatorScore], *, is_verbose: bool) -> Iterator[str]:
@@ -126,10 +146,12 @@ def lines(scores: dict[str, OperatorScore], *, is_verbose: bool) -> Iterator[str
             yield from (f"    survives: {id}" for id in sorted(score.exercised - score.should))
             yield from (f"    at should only: {id}" for id in sorted(score.should - score.must))
             yield from (f"    not exercised: {id}" for id in sorted(score.mutants - score.exercised))
-    exercised = max(sums["exercised"], 1)
+    total = max(sums["mutants"], 1)
+    low = [name for name, score in scores.items() if len(score.mutants) > MANY and score.share < LEAST_SHARE]
     yield (
-        f"{len(scores)} operators, {sums['mutants']} mutants, {sums['exercised']} exercised, of which"
-        f" {sums['must']} detected at must ({sums['must'] / exercised:.1%}) and {sums['should']} at any level"
+        f"{len(scores)} operators, {sums['mutants']} mutants: {sums['exercised']} ({sums['exercised'] / total:.1%})"
+        f" exercised, {sums['must']} ({sums['must'] / total:.1%}) detected at must, {sums['should']} at any level;"
+        f" operators with more than {MANY} mutants and less than {LEAST_SHARE:.0%} at must: {', '.join(low) or 'none'}"
     )
 
 
@@ -137,14 +159,16 @@ PAGE = """# Mutants of all operators
 
 `nox -s node-score` writes this page. Each mutant is one mistake in one operator, made from the operator's schema. The
 cases are those of `onnx-conformance generate --onnx` whose model is one node. A mutant is exercised if it changes an
-output of a case. The percentages are those of the exercised mutants.
+output of a case of level `must` that the page determines. The percentages are those of all mutants. The training
+optimizers have a [corpus of their own](../mutation.json).
 
 {sums}
 
-A mutant that no case exercises often has the same meaning as the operator: an older version that only lacks a type, or
-an attribute that has no effect on the other attributes' values. Others need a case.
+`conformance/run/mutants/node_mutants.py` states which mistakes are no mutants. Examples are an attribute without an
+effect, a version with the same meaning, and a change with which each node is invalid. A mistake in reading or returning
+NaN, infinities or large numbers is a mutant of the operators for which a case has such a value.
 
-| operator | mutants | exercised | detected at `must` | detected at any level | survivors |
+| operator | mutants | exercised | detected at `must` | detected at any level | not detected at `must` |
 | --- | --- | --- | --- | --- | --- |
 {rows}
 
@@ -160,7 +184,7 @@ def page(scores: dict[str, OperatorScore]) -> str:
     rows = []
     for name, score in scores.items():
         row = score.row()
-        left = ", ".join(id.removeprefix(f"{name}-").replace("-", " ") for id in sorted(score.exercised - score.must))
+        left = ", ".join(id.removeprefix(f"{name}-").replace("-", " ") for id in sorted(score.mutants - score.must))
         rows.append(f"| {name} | {row['mutants']} | {row['exercised']} | {row['must']} | {row['should']} | {left} |")
     admissible = "\n".join(f"- {mistake}: {reason}" for mistake, reason in ADMISSIBLE.items())
     sums = list(lines(scores, is_verbose=False))[-1]

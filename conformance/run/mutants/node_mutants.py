@@ -8,8 +8,8 @@ The functions `*_rules` list the rules by what they change. `SPECIAL` has the mi
 
 Some mistakes have no meaning, and are no mutants:
 
-- An attribute without an effect is misread: the page states that it is legacy, seeds a random generator, only permits
-  a shape, or repeats the shape of an operand.
+- An attribute or input without an effect is misread: the page states that it is legacy, is for random numbers, only
+  permits a shape, or repeats the shape of an operand. The order of axes to reduce has no effect either.
 - An attribute is misread as the value that it has, or is ignored at its default. An attribute that only takes 0 and 1
   has one other value. An attribute that has the number of an element type can only be ignored.
 - A value is read or returned wrongly that no operand or output has, such as NaN.
@@ -64,11 +64,20 @@ WITHOUT_EFFECT = (
     "does not affect output correctness",
     "is optional if 0",
     "inferred from",
+    "Number of neurons in the hidden layer",
+    "Number of outputs to split parts",
+    "ratio of random dropout",
     "Pass 1 to enable broadcasting",
     "Enable broadcasting",
     "Whether C should be broadcasted",
 )
-"""Texts of pages about attributes that have no effect, repeat the shape of an operand, or only permit a shape."""
+"""Texts of pages about attributes that have no determined effect, repeat a shape, or only permit a shape."""
+
+TRUTH = ("what to do in the presence of a missing value", "in the presence of a NaN input feature")
+"""Texts of pages about attributes whose elements are true unless they are 0."""
+
+WITHOUT_ORDER = "along which to reduce"
+"""Text of pages about an attribute whose elements have no order."""
 
 
 @dataclass(frozen=True)
@@ -233,13 +242,16 @@ def attribute_rules(run: NodeRun) -> Iterator[Rule]:
             yield f"ignores {name}", _evaluated(run.with_attribute(name, None))
         if name in AXIS_ATTRIBUTES and name in given:
             yield f"counts {name} from the other end", _evaluated(_from_the_other_end(run, name, value))
-        if is_switch(operator, name):
+        if is_switch(operator, name) or attribute.description.startswith("Boolean"):
             other = 0 if value else 1
             if attribute.required or other != default:
                 yield f"takes {name} as {other}", _evaluated(run.with_attribute(name, other))
         elif name in given and name not in TYPE_ATTRIBUTES:
             for mistake, changed in _misread(value):
-                if changed not in (value, default):
+                has_no_meaning = (mistake == "reverses" and WITHOUT_ORDER in attribute.description) or (
+                    mistake in {"negates", "is off by one in"} and any(text in attribute.description for text in TRUTH)
+                )
+                if changed not in (value, default) and not has_no_meaning:
                     yield f"{mistake} {name}", _evaluated(run.with_attribute(name, changed))
         if isinstance(value, bytes):
             for word in attribute_words(operator, name, run.schema.since_version):
@@ -340,7 +352,8 @@ def operand_rules(run: NodeRun) -> Iterator[Rule]:
         option = declared[min(number, len(declared) - 1)].option
         if operand is None:
             continue
-        if option == onnx.defs.OpSchema.FormalParameterOption.Optional:
+        has_no_effect = any(text in declared[min(number, len(declared) - 1)].description for text in WITHOUT_EFFECT)
+        if option == onnx.defs.OpSchema.FormalParameterOption.Optional and not has_no_effect:
             inputs = [None if place == number else each for place, each in enumerate(run.inputs)]
             yield f"ignores the input {declared[number].name}", _evaluated(run.with_inputs(inputs))
     first, second, *rest = (*run.inputs, None, None)[: max(2, len(run.inputs))]
@@ -348,7 +361,7 @@ def operand_rules(run: NodeRun) -> Iterator[Rule]:
         is_of_one_type = first.dtype == second.dtype
         if is_of_one_type and run.node.op_type not in COMMUTATIVE:
             yield "swaps the first two inputs", _evaluated(run.with_inputs([second, first, *rest]))
-        if is_of_one_type and first.ndim != second.ndim:
+        if is_of_one_type and first.ndim != second.ndim and "broadcast" in (run.schema.doc or ""):
             yield "broadcasts from the left", _evaluated(_aligned_left(run))
     computed = {formal.type_str for formal in run.schema.outputs}
     read = {
@@ -426,7 +439,8 @@ def _if_distinguished(compute: Callable[[Answers], Answers | None], right: Answe
 
 
 def output_rules(run: NodeRun, right: Sequence[Array]) -> Iterator[Rule]:
-    """Yield mistakes in the outputs of the right computation."""
+    """Yield mistakes in the outputs of the right computation that are no texts."""
+    right = [each for each in right if each.dtype != object]
     changes = {
         "returns NaN as 0": _if_float(FLOAT_READINGS["reads NaN as 0"]),
         "returns the largest number for infinities": _if_float(_without_infinities),
@@ -452,7 +466,8 @@ def output_rules(run: NodeRun, right: Sequence[Array]) -> Iterator[Rule]:
         yield "leaves out the last row", _each(lambda array: _zeroed_last(array, -2))
         yield "leaves out the last column", _each(lambda array: _zeroed_last(array, -1))
         yield "leaves out the last channel", _each(lambda array: _zeroed_last(array, 1))
-    yield "repeats the first half in the second half", _each(_repeated_half)
+    if differs(list(map(_repeated_half, right)), right):
+        yield "repeats the first half in the second half", _each(_repeated_half)
     if any(each.shape == (1,) for each in right):
         yield "returns a scalar for one element", _each(lambda a: a.reshape(()) if a.shape == (1,) else a)
     if any(not each.shape for each in right):

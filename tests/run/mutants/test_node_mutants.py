@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 from onnx import helper
 
-from conformance.run.mutants.node_mutants import ADMISSIBLE, NodeRun, explaining_mistakes, node_mutants
+from conformance.exact.reference.oracle import Answer
+from conformance.run.mutants.node_mutants import (
+    ADMISSIBLE,
+    NodeRun,
+    differs_where_determined,
+    explaining_mistakes,
+    node_mutants,
+)
 
 RANDOM = np.random.default_rng(1)
 
@@ -88,3 +95,43 @@ def test_right_and_unrelated_results_have_no_explanation(operator):
 def test_mistake_of_an_optional_input_needs_the_input():
     without = node_run("Gemm", [numbers(3, 5), numbers(5, 4)])
     assert "ignores the input C" not in results_of_mistakes(without)
+
+
+@pytest.mark.parametrize(
+    ("run", "has", "lacks"),
+    [
+        (
+            node_run("ReduceSum", [numbers(2, 3), np.array([0])], keepdims=1),
+            {"takes keepdims as 0", "takes noop_with_empty_axes as 1"},
+            {"ignores keepdims", "negates keepdims", "is off by one in keepdims"},
+        ),
+        (
+            node_run("Conv", [numbers(1, 2, 7, 7), numbers(3, 2, 3, 3)], kernel_shape=[3, 3]),
+            set(),
+            {"ignores kernel_shape", "is off by one in kernel_shape", "reads NaN as 0"},
+        ),
+        (node_run("ReduceMax", [numbers(2, 3, 4)], opset=13, axes=[0, 1]), {"negates axes"}, {"reverses axes"}),
+        (node_run("Acos", [np.array([0.5, np.nan], np.float32)]), {"returns NaN as 0"}, {"computes an older version"}),
+        (node_run("Softmax", [numbers(2, 3, 4)], opset=13), {"computes an older version"}, set()),
+        (node_run("ArgMax", [numbers(2, 3)]), set(), {"returns int64 rounded to int32", "ignores axis"}),
+    ],
+    ids=lambda value: value.node.op_type if hasattr(value, "node") else "",
+)
+def test_mistake_without_a_meaning_is_no_mutant(run, has, lacks):
+    found = results_of_mistakes(run)
+    assert has <= found.keys()
+    assert not lacks & found.keys()
+
+
+@pytest.mark.parametrize(
+    ("expected", "bound", "changed", "differs"),
+    [
+        ([1.0, 2.0], [0.1, np.inf], [1.0, 9.0], False),
+        ([1.0, 2.0], [0.1, np.inf], [1.05, 2.0], True),
+        ([0.0], [0.1], [-0.0], False),
+        ([0.0], None, [-0.0], True),
+    ],
+)
+def test_only_elements_that_the_page_determines_count(expected, bound, changed, differs):
+    answer = Answer(np.array(expected, np.float32), None if bound is None else np.array(bound))
+    assert differs_where_determined([np.array(changed, np.float32)], [answer]) is differs
