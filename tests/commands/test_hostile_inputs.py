@@ -21,11 +21,12 @@ from pathlib import Path
 from select import select
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import onnx
 import pytest
 import typer
 from corpora import ADAM, EXACT, write_part
-from hostile_inputs import CORPORA, FORGED_LINE, INPUTS, MODELS, NOT_UTF8, PLACES, model_of
+from hostile_inputs import CORPORA, FORGED_LINE, INPUTS, MODELS, NOT_UTF8, OUTPUT_VALUES, PLACES, model_of
 from repository import ROOT
 
 import conformance
@@ -70,6 +71,12 @@ BASES = {
 }
 """Arguments of each verb; names in braces are those of the verb's own arguments."""
 
+BASES_OF = {
+    "recorded_outputs": "{model} --inputs {usual_inputs}",
+    "second_model": "{model} {second_model} -b reference --no-isolation",
+}
+"""The arguments instead, by the parameter that has the hostile thing."""
+
 NAMES = {"forged name", "not UTF-8"}
 """Kinds of models with hostile names, which reports show."""
 
@@ -98,7 +105,7 @@ def verbs() -> Iterator[tuple[str, Any]]:
 
 def kinds_for(parameter: str) -> dict[str, Callable[[Path], object]]:
     """Return the kinds of hostile things for a parameter: a function for each that makes it at a path."""
-    own = {"inputs": INPUTS, "data": CORPORA, "output": CORPORA}.get(parameter, {})
+    own = {"inputs": INPUTS, "recorded_outputs": OUTPUT_VALUES, "data": CORPORA, "output": CORPORA}.get(parameter, {})
     return {**PLACES, **own}
 
 
@@ -114,7 +121,8 @@ class Cell:
         """Make the hostile thing in a folder; return the command line."""
         folder.mkdir()
         name = NOT_UTF8 if self.kind in {"text", "not UTF-8"} else "hostile"
-        path = folder / (name + (".npz" if self.parameter.name == "inputs" and "npz" in self.kind else ""))
+        is_npz = self.parameter.name in {"inputs", "recorded_outputs"} and "npz" in self.kind
+        path = folder / (name + (".npz" if is_npz else ".json" if "JSON" in self.kind else ""))
         if self.kind in MODELS:
             path.write_bytes(MODELS[self.kind](folder).SerializeToString())
         elif self.kind == "not UTF-8":
@@ -122,8 +130,9 @@ class Cell:
         else:
             kinds_for(self.parameter.name)[self.kind](path)
         values = {**usual, self.parameter.name: str(path)}
-        words = [word.format(**values) for word in BASES[self.verb].split()]
-        if f"{{{self.parameter.name}}}" not in BASES[self.verb]:
+        base = BASES_OF.get(self.parameter.name, BASES[self.verb])
+        words = [word.format(**values) for word in base.split()]
+        if f"{{{self.parameter.name}}}" not in base:
             is_option = self.parameter.param_type_name == "option"
             words += [*self.parameter.opts[:1], str(path)] if is_option else [str(path)]
         if self.verb in {"run", "list", "explain", "repro", "verify", "export"} and self.parameter.name != "data":
@@ -142,7 +151,7 @@ def cells() -> Iterator[Cell]:
                 continue
             if parameter.name in OUTPUTS | OUTPUTS_OF.get(verb, frozenset()):
                 continue
-            more = [*MODELS, "not UTF-8"] if parameter.name == "model" else []
+            more = [*MODELS, "not UTF-8"] if parameter.name in {"model", "second_model"} else []
             for kind in (*kinds_for(parameter.name), *more):
                 yield Cell(verb, parameter, kind)
 
@@ -164,6 +173,7 @@ def usual(_loaded: None, tmp_path_factory: pytest.TempPathFactory) -> dict[str, 
     """Return the path of a good file for each parameter of the verbs."""
     folder = tmp_path_factory.mktemp("usual")
     onnx.save(model_of((2, 3)), folder / "model.onnx")
+    np.savez(folder / "inputs.npz", X=np.ones((2, 3), np.float32))
     write_part(folder / "data", lambda _, name: name in {ADAM, EXACT})
     words = f"run -b fake_subject:always_wrong --no-isolation --no-diagnosis --data {folder / 'data'}"
     ((status, *_),) = run_in_children([[*words.split(), "--results", str(folder / "results.jsonl")]], [folder])
@@ -172,6 +182,7 @@ def usual(_loaded: None, tmp_path_factory: pytest.TempPathFactory) -> dict[str, 
     results = str(folder / "results.jsonl")
     return {
         "model": str(folder / "model.onnx"),
+        "usual_inputs": str(folder / "inputs.npz"),
         "data": str(folder / "data"),
         "expect": str(folder / "expect.toml"),
         "results": results,

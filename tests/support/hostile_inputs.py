@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 import os
@@ -189,9 +190,9 @@ PLACES: dict[str, Callable[[Path], object]] = {
 """By kind, a function that makes something at a path at which a command expects a file or a folder."""
 
 
-def _npz(path: Path, content: bytes, compression: int = zipfile.ZIP_DEFLATED) -> None:
+def _npz(path: Path, content: bytes, compression: int = zipfile.ZIP_DEFLATED, name: str = "X") -> None:
     with zipfile.ZipFile(path, "w", compression) as archive:
-        archive.writestr("X.npy", content)
+        archive.writestr(f"{name}.npy", content)
 
 
 def _npy_header(shape: tuple[int, ...]) -> bytes:
@@ -199,16 +200,16 @@ def _npy_header(shape: tuple[int, ...]) -> bytes:
     return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text
 
 
-def _folder_of(tensor: TensorProto) -> Callable[[Path], object]:
+def _folder_of(tensor: TensorProto, name: str = "input_0.pb") -> Callable[[Path], object]:
     def write(path: Path) -> None:
         path.mkdir()
-        (path / "input_0.pb").write_bytes(tensor.SerializeToString())
+        (path / name).write_bytes(tensor.SerializeToString())
 
     return write
 
 
-def _external_input() -> TensorProto:
-    tensor = TensorProto(name="X", data_type=1, dims=(2, 3), data_location=TensorProto.EXTERNAL)
+def _external_input(name: str = "X") -> TensorProto:
+    tensor = TensorProto(name=name, data_type=1, dims=(2, 3), data_location=TensorProto.EXTERNAL)
     tensor.external_data.add(key="location", value="model.onnx")
     return tensor
 
@@ -229,6 +230,32 @@ INPUTS: dict[str, Callable[[Path], object]] = {
     "pb of rank 65": _folder_of(TensorProto(name="X", data_type=1, dims=(1,) * 65, raw_data=bytes(4))),
     "pb of 0 x 2^62 x 2^62": _folder_of(TensorProto(name="X", data_type=1, dims=(0, 2**62, 2**62))),
 }
+
+
+def _json_of(array: str) -> Callable[[Path], object]:
+    """Return a function that writes recorded outputs in the format of polygraphy, with an array in base64."""
+    document = {"lst": [["board", [{"outputs": {"Y": {"values": {"array": array}}}}]]]}
+    return lambda path: path.write_text(json.dumps(document))
+
+
+def _numpy_text(shape: tuple[int, ...]) -> str:
+    return base64.b64encode(_npy_header(shape)).decode()
+
+
+OUTPUT_VALUES: dict[str, Callable[[Path], object]] = {
+    "npz of 6 GiB": lambda path: _npz(path, _npy_header((3 * 2**29,)), name="Y"),
+    "npz of bzip2": lambda path: _npz(path, _npy_header((2, 3)) + bytes(24), zipfile.ZIP_BZIP2, "Y"),
+    "npz of many members": _many_members,
+    "npz of rank 65": lambda path: _npz(path, _npy_header((1,) * 65), name="Y"),
+    "pb in external data": _folder_of(_external_input("Y"), "output_0.pb"),
+    "pb of rank 65": _folder_of(TensorProto(name="Y", data_type=1, dims=(1,) * 65, raw_data=bytes(4)), "output_0.pb"),
+    "pb of 0 x 2^62 x 2^62": _folder_of(TensorProto(name="Y", data_type=1, dims=(0, 2**62, 2**62)), "output_0.pb"),
+    "JSON of 6 GiB": _json_of(_numpy_text((3 * 2**29,))),
+    "JSON of rank 65": _json_of(_numpy_text((1,) * 65)),
+    "JSON of many lists": lambda path: path.write_bytes(MANY_LISTS),
+    "JSON of deep objects": lambda path: path.write_bytes(DEEP_OBJECTS),
+}
+"""By kind, a function that writes recorded values of the output Y of `model_of`."""
 
 
 def _corpus_with(file: str, content: Callable[[], bytes]) -> Callable[[Path], object]:

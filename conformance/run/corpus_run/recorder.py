@@ -18,7 +18,7 @@ from msgspec import structs
 from msgspec.structs import replace
 
 from conformance import __version__
-from conformance.base.errors import OutputFault, UsageError
+from conformance.base.errors import ConformanceError, OutputFault, UsageError
 from conformance.base.files.atomic_write import deferred_signals
 from conformance.base.verdicts import Level, Verdict
 from conformance.corpus.cases.case import MODELS_CORPUS
@@ -275,10 +275,10 @@ class JudgedResults:
                 found.setdefault(result.subject, []).append(result.case)
         return found
 
-    def explain(self, processes: int) -> tuple[Diagnosed, OutputFault | None]:
+    def explain(self, processes: int) -> tuple[Diagnosed, Exception | None]:
         """Search for mutants that explain the failures, in some processes.
 
-        Return the diagnoses, and the internal error because of which there are none, if any.
+        Return the diagnoses, and the error because of which there are none, if any.
         """
         collector = ResultCollector(is_enabled=self._is_diagnosed)
         try:
@@ -288,6 +288,8 @@ class JudgedResults:
                 from conformance.run.diagnosis.diagnosis_run import diagnose_run
 
                 return diagnose_run(collector, self._corpus, processes), None
+        except (ConformanceError, OSError) as error:  # such as a full disk: no fault of the suite
+            return Diagnosed([], []), error
         except Exception as error:  # noqa: BLE001 - the results must be written, whatever an explanation raises
             return Diagnosed([], []), OutputFault.caused_by(error, "the failures were not explained")
         return Diagnosed([], []), None
@@ -424,10 +426,10 @@ class Recorder:
 
     def end(
         self, reasons: Sequence[str], *, interrupted: bool = False, processes: int = 1, hosts: Sequence[str] = ()
-    ) -> tuple[Footer, OutputFault | None]:
+    ) -> tuple[Footer, Exception | None]:
         """Search for explanations of the failures, write the footer, and rename the file to its final name.
 
-        Return the footer, and the internal error because of which there are no explanations, if any.
+        Return the footer, and the error because of which there are no explanations, if any.
 
         Args:
             reasons: why the run fails; empty if it passes.

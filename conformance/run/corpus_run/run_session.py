@@ -36,7 +36,6 @@ from conformance.subjects.isolation.start_subjects import clients_of
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from conformance.base.errors import OutputFault
     from conformance.corpus.cases.corpus import CorpusCase
     from conformance.run.corpus_run.settings import Settings
     from conformance.run.expectations.expectations_file import Expectations
@@ -221,7 +220,7 @@ class RunSession:
 
     def finish(
         self, completeness: Completeness, *, is_resumable: bool, processes: int, hosts: Collection[str]
-    ) -> tuple[Footer, OutputFault | None]:
+    ) -> tuple[Footer, Exception | None]:
         """Explain the failures, and write the end of the results file.
 
         Args:

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
-    from conformance.base.errors import OutputFault
     from conformance.base.jobs.job import ChunkResult
     from conformance.base.verdicts import Level, Verdict
     from conformance.corpus.cases.corpus import Corpus, CorpusCase
@@ -68,7 +67,7 @@ class Outcome:
         groups: the groups of unexpected failures.
         failing_cases: the ids of all failing cases by subject, of every level, also of known failures.
         node_shares: the share of the nodes of a user's models that each subject computes correctly.
-        fault: an internal error, or an error of the system's files, after the verdicts; None if there was none.
+        fault: an error after the verdicts, internal or of the system's files; None if there was none.
         is_interrupted: whether the user interrupted the run.
         missing_operators: a sentence for each subject that ends in an error where it seems to lack operators.
         other_operators: a sentence for each backend of a first run on operators without cases of their own.
@@ -81,7 +80,7 @@ class Outcome:
     groups: Sequence[FailureGroup]
     failing_cases: Mapping[str, Sequence[str]]
     node_shares: Sequence[NodeShare]
-    fault: OutputFault | OSError | None = None
+    fault: Exception | None = None
     is_interrupted: bool = False
     missing_operators: Sequence[str] = ()
     other_operators: Sequence[str] = ()

@@ -200,6 +200,18 @@ def test_fault_after_the_verdicts_loses_no_results(run, here, monkeypatch, funct
     assert json.loads((here / "out.json").read_text())
 
 
+def test_full_disk_during_the_diagnosis_ends_with_status_2_and_loses_no_results(run, here, monkeypatch):
+    def fill(*_):
+        raise OSError(28, "No space left on device", "/tmp/onnx-conformance-x")
+
+    monkeypatch.setattr("conformance.run.diagnosis.diagnosis_run.diagnose_run", fill)
+    ended = run("-v", diagnose=True)
+    assert (ended.status, ended.code) == (2, "storage.disk-full")
+    assert "/tmp/onnx-conformance-x" in ended.err
+    assert read_results(here / "out.jsonl").footer.results == len(SMALL)
+    assert json.loads((here / "out.json").read_text())
+
+
 def test_report_that_cannot_be_written_does_not_stop_the_others(run, here, monkeypatch):
     monkeypatch.setattr("conformance.run.report.formats.junit.render", lambda _: iter(fail_to_write, None))
     ended = run()
