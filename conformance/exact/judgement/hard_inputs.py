@@ -80,7 +80,8 @@ def hard_inputs(
         operator: the operator, with its domain unless that is the main domain.
         count: the number of inputs.
         opset: the version of the operator's domain; None for the newest one of the installed onnx.
-        types: the names of the element types of the first input and of all floating-point numbers, such as `float`.
+        types: the names of the element types of the first input and of all floating-point numbers, such as `float`. A
+            first input that has none of them, such as a condition, is free.
         like: inputs whose types and shapes all drawn inputs have; None to draw shapes too. Inputs that are sizes or
             axes keep their elements.
         where: returns whether the caller accepts inputs.
@@ -132,7 +133,10 @@ def _drawn_inputs(
     attributes: dict[str, Any],
 ) -> Iterator[list[Array | None]]:
     version, chosen = _choices(operator, opset)
-    given = {**_defaults(operator, version), **attributes}
+    schema = _schema(operator, version)
+    given = {**(_defaults(schema) if schema else {}), **attributes}
+    # an input of truth values or texts, such as the condition of Where, has none of the types of numbers
+    is_free = bool(schema and schema.inputs) and not {f"tensor({name})" for name in types} & {*schema.inputs[0].types}
     for number in numbers_from():
         for draw in range(MAX_DRAWS):
             own = f"{salt}/{number}/{draw}"
@@ -143,7 +147,7 @@ def _drawn_inputs(
             inputs = [node.operands[name] if name else None for name in node.proto.input]
             kinds = {type_name(array.dtype) for array in node.operands.values() if is_floating(array.dtype)}
             first = next((type_name(each.dtype) for each in inputs if each is not None), None)
-            has_types = not types or (first in types and kinds <= set(types))
+            has_types = not types or ((is_free or first in types) and kinds <= set(types))
             if has_types and (where is None or where(inputs)) and _fit(operator, inputs, attributes, version):
                 yield inputs
                 break
@@ -172,12 +176,16 @@ def _fit(operator: str, inputs: list[Array | None], attributes: dict[str, Any], 
     return True
 
 
-def _defaults(operator: str, version: int) -> dict[str, Any]:
+def _schema(operator: str, version: int) -> Any:
+    """Return the schema of an operator; None if the installed onnx has no schemas of its domain."""
+    domain = declarations_of(operator)[0].domain
+    if not has_schemas(domain):
+        return None
+    return onnx.defs.get_schema(operator.removeprefix(f"{domain}."), version, domain)
+
+
+def _defaults(schema: Any) -> dict[str, Any]:
     """Return the defaults of the attributes of an operator, on which the shapes of its inputs can depend."""
-    declaration = declarations_of(operator)[0]
-    if not has_schemas(declaration.domain):
-        return {}
-    schema = onnx.defs.get_schema(operator.removeprefix(f"{declaration.domain}."), version, declaration.domain)
     return attribute_values(each.default_value for each in schema.attributes.values() if each.default_value.name)
 
 

@@ -77,3 +77,25 @@ class TestWinograd:
         lost = convolve_by_tiles(x[:-1], w[:, :-1], tile)
         assert np.any(whole != lost)
         assert not judge("Conv", [x[np.newaxis], w], [lost[np.newaxis]])
+
+
+@pytest.mark.parametrize("special", [np.inf, -np.inf, np.nan])
+class TestSpecialInput:
+    def test_convolution_by_tiles_is_admissible(self, special):
+        x, w = operands("normal")
+        x[3, 6, 5] = special
+        with np.errstate(all="ignore"):
+            y = convolve_by_tiles(x, w, TILE_OF_2)[np.newaxis]
+        assert not judge("Conv", [x[np.newaxis], w], [y]).is_wrong
+        assert judge("Conv", [x[np.newaxis], w], [y], level="should").is_wrong
+
+    def test_lost_nan_and_wrong_outputs_of_other_tiles_are_wrong(self, special):
+        x = np.zeros((1, 1, 30, 30), F)
+        x[0, 0, 6, 5] = special
+        w = np.ones((1, 1, 3, 3), F)
+        y = np.zeros((1, 1, 28, 28), F)
+        y[0, 0, 4:7, 3:6] = special
+        assert judge("Conv", [x, w], [y])
+        assert bool(judge("Conv", [x, w], [np.zeros_like(y)])) != np.isnan(special)
+        y[0, 0, 20, 20] = 1e-3
+        assert judge("Conv", [x, w], [y]).wrong == 1

@@ -25,6 +25,14 @@ def test_inputs_have_the_types_and_fulfil_the_condition():
         assert inputs[0].ndim == 2
 
 
+def test_condition_is_drawn_beside_the_types():
+    for condition, first, second in hard_inputs(
+        "Where", count=3, types=["float"], where=lambda x: x[1].dtype.kind == "f"
+    ):
+        assert condition.dtype == bool
+        assert {first.dtype, second.dtype} == {np.dtype(np.float32)}
+
+
 def test_shapes_follow_from_attributes_and_their_defaults():
     ranks = {inputs[0].ndim for inputs in hard_inputs("LayerNormalization", count=12, types=("float",))}
     assert max(ranks) > 1

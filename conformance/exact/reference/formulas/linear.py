@@ -374,7 +374,8 @@ def _conv(node: Node, inputs: Sequence[T | Array | None]) -> list[T]:
         products = X.dot(W, lambda x, w: convolve(node, x, w, pads), prod(W.shape[1:]))
         if isinstance(products, Enclosure):
             transformed = _error_of_transforms(node, np.abs(X.value), np.abs(W.value), pads, products.dtype)
-            products = replace(products, error=products.error + transformed)
+            error = np.where(np.isnan(products.value), products.error, products.error + transformed)
+            products = replace(products, error=error)
         Y = _with_bias(products, B)
         is_special = ~np.isfinite(W.value)
         if is_special.any():  # many kernels leave out the products of the padding, which are NaN for such weights
@@ -394,7 +395,8 @@ def _error_of_transforms(node: Node, X: Array, W: Array, pads: Pads, dtype: np.d
     """Return the error that Winograd's algorithm adds to each output of a convolution; 0 where it is not used.
 
     It multiplies transforms of tiles, so that an output also has roundings of inputs that only its neighbours meet. Of
-    narrow types, the transforms are computed in float. Infinities, and numbers near the largest, stay in their windows.
+    narrow types, the transforms are computed in float. An input that is not finite, or near the largest number, makes
+    all outputs of its tile infinite or NaN: their error is infinite.
 
     Args:
         node: the node.
@@ -410,19 +412,25 @@ def _error_of_transforms(node: Node, X: Array, W: Array, pads: Pads, dtype: np.d
     groups = node.attributes.get("group", 1)
     wide = FLOAT if type_name(dtype) in NARROW else dtype
     near = pad_or_crop(X, [(low + TILE - 1, high + TILE - 1) for low, high in pads], 0.0)
-    near = np.where(np.isfinite(near), near, 0.0)
+    is_special = ~np.isfinite(near)
+    near = np.where(is_special, 0.0, near)
     largest = near.max(initial=0.0) or 1.0
     near = (near / largest) ** 2
     for axis, size in enumerate(kernel, 2):
         near = sliding_window_view(near, size + 2 * (TILE - 1), axis).sum(axis=-1)
+        if is_special.any():
+            is_special = np.asarray(sliding_window_view(is_special, size + 2 * (TILE - 1), axis).any(axis=-1))
     near = np.sqrt(near) * largest
     grouped = near.reshape(near.shape[0], groups, W.shape[1], -1)
     filters = np.where(np.isfinite(W), W, 0.0).sum(axis=tuple(range(2, len(W.shape))))
     reached = np.matmul(filters.reshape(groups, -1, W.shape[1]), grouped)
-    u = float(format_of(wide).unit_roundoff)
-    return np.asarray(
-        ROUNDINGS["tile of a convolution"] * u * reached.reshape(near.shape[0], W.shape[0], *near.shape[2:])
-    )
+    reached = ROUNDINGS["tile of a convolution"] * reached.reshape(near.shape[0], W.shape[0], *near.shape[2:])
+    error = float(format_of(wide).unit_roundoff) * reached
+    is_lost = np.asarray(reached > float(format_of(wide).largest))
+    if is_special.any():
+        is_special = np.asarray(is_special.reshape(is_special.shape[0], groups, W.shape[1], -1).any(axis=2))
+        is_lost = is_lost | np.repeat(is_special, W.shape[0] // groups, axis=1).reshape(is_lost.shape)
+    return np.where(is_lost, np.inf, error)
 
 
 def _transposed_pads(
