@@ -25,8 +25,9 @@ from conformance.exact.judgement.distances import are_comparable, find_distances
 from conformance.exact.models.graphs import MAIN_DOMAINS, constant_names, infer_shapes, is_operator, names_taken_by
 from conformance.exact.models.input_files import constant_value
 from conformance.exact.reference.enclosures import has_signed_zeros
+from conformance.exact.reference.enclosures.earlier_texts import readings_of
 from conformance.exact.reference.node_enclosures import NodeScope, enclose
-from conformance.exact.reference.numbers.enclosure import Enclosure
+from conformance.exact.reference.numbers.enclosure import Enclosure, read_as
 from conformance.own.blame.difference import OutputDifference  # noqa: TC001 - msgspec reads the annotations
 from conformance.own.blame.model_comparison import Comparison, Computation, Failure, run_model
 from conformance.own.graphs.inlining import inline_functions
@@ -277,12 +278,12 @@ def judge(
         return BlameVerdict(BlameOutcome.NO_DIFFERENCE)
     if any(difference.failures):
         return _judge_failure(comparison, case, difference)
-    expected = _enclose_inlined(case, case.model)
+    expected = _enclose_inlined(case, case.model, answers[0].outputs)
     is_rewrite = comparison.has_rewrite
+    rewritten = answers[1].model if is_rewrite else None
     of_second = expected
-    rewritten = answers[1].model
-    if is_rewrite and rewritten is not None:
-        of_second = _enclose_inlined(case, rewritten)
+    if rewritten is not None or _readings(case.model):
+        of_second = _enclose_inlined(case, rewritten or case.model, answers[1].outputs)
     names = [value.name for value in case.model.graph.output]
     signed = _signed_outputs(case)
     different = {each.name for each in difference.outputs}
@@ -327,13 +328,46 @@ _ORDER = [
 ]
 
 
-def _enclose_inlined(case: FedModel, model: onnx.ModelProto) -> dict[str, Any]:
-    """Enclose the outputs of a model on the inputs of a case, with model-local functions replaced by their nodes."""
+def _enclose_inlined(case: FedModel, model: onnx.ModelProto, outputs: Sequence[Any]) -> dict[str, Any]:
+    """Enclose the outputs of a model on the inputs of a case, with model-local functions replaced by their nodes.
+
+    The pages are read as the outputs of a subject need it; see `enclose_by_text`.
+    """
     try:
         inlined = inline_functions(model)
     except ModelError as error:
         return {value.name: error.problem for value in model.graph.output}
-    return enclose_outputs(case.with_model(inlined))
+    return enclose_by_text(case.with_model(inlined), outputs)
+
+
+def enclose_by_text(case: FedModel, outputs: Sequence[Any]) -> dict[str, Any]:
+    """Enclose the outputs of a model by the texts of the pages that a subject follows.
+
+    These are the texts of the installed onnx, or earlier ones if they contain all outputs of the subject.
+    """
+    expected = enclose_outputs(case)
+    readings = _readings(case.model)
+    if not readings or _are_within(outputs, expected):
+        return expected
+    for reading in readings:
+        with read_as(reading):
+            earlier = enclose_outputs(case)
+        if _are_within(outputs, earlier):
+            return earlier
+    return expected
+
+
+def _readings(model: onnx.ModelProto) -> list[frozenset[str]]:
+    """Return the sets of changes before which the pages of a model may be read: those of each node, and all of them."""
+    scope = NodeScope.of(model)
+    nodes = (scope.node(node) for node in model.graph.node if node.domain in MAIN_DOMAINS)
+    found = list(dict.fromkeys(reading for node in nodes for reading in readings_of(node)))
+    return [*found, frozenset().union(*found)] if found else []
+
+
+def _are_within(outputs: Sequence[Any], expected: Mapping[str, Any]) -> bool:
+    shares = (output_share(*pair) for pair in zip(outputs, expected.values(), strict=False))
+    return all(share is None or share <= 1 for share in shares)
 
 
 def _signed_outputs(case: FedModel) -> set[str]:
