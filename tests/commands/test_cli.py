@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import re
+import shutil
 import subprocess
 import sysconfig
 from pathlib import Path
@@ -243,6 +244,17 @@ class TestOutputs:
         assert_bad_input(command(*words.split()), "usage.target-is-input")
         assert (here / "in").read_text() == "content"
         assert sorted(path.name for path in here.iterdir()) == ["folder", "hard", "in", "link"]
+
+    def test_output_that_is_a_file_of_an_input_folder_is_refused(self, command, here, small_corpus):
+        corpus = shutil.copytree(small_corpus, here / "corpus")
+        model = next(corpus.glob("*/*/model.onnx"))
+        before = {path: path.read_bytes() for path in (corpus / "manifest.json", model)}
+        run = ("run", "-b", "reference", "--no-isolation", "--case", ADAM, "--data", "corpus")
+        for path in before:
+            assert_bad_input(command(*run, "--json", path), "usage.target-is-input")
+        assert {path: path.read_bytes() for path in before} == before
+        for _ in range(2):  # an earlier report in the folder is replaced
+            assert command(*run, "--json", corpus / "report.json").status == 0
 
     def test_results_that_a_run_continues_are_no_input(self, command, here):
         (here / "in").write_text("content")

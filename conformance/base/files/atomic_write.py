@@ -343,11 +343,16 @@ def check_distinct_targets(targets: list[Path]) -> None:
         known[real] = target
 
 
+READ_SUFFIXES = frozenset({".npy", ".npz", ".onnx", ".pb"})
+READ_NAMES = frozenset({"case.json", "companion.json", "manifest.json", "released.json"})
+"""Suffixes and names of the files that a command reads in a folder. Other files in it may be earlier outputs."""
+
+
 def check_target_is_no_input(target: Path, path: Path) -> None:
     """Check that an output of a command does not replace one of its inputs, which may be a file or a folder.
 
     Raises:
-        UsageError: both are the same file.
+        UsageError: both are the same file, or the output is a file that the command reads in the folder.
     """
     if is_standard_output(target):
         return
@@ -357,7 +362,9 @@ def check_target_is_no_input(target: Path, path: Path) -> None:
     except OSError:
         return  # one of them does not exist, or another check finds the error
     is_replaced = stat.S_ISREG(written.st_mode) or stat.S_ISDIR(written.st_mode)
-    if is_replaced and os.path.samestat(read, written):
+    is_read = target.name in READ_NAMES or target.suffix in READ_SUFFIXES
+    is_part = is_read and stat.S_ISDIR(read.st_mode) and target.resolve().is_relative_to(path.resolve())
+    if is_replaced and (is_part or os.path.samestat(read, written)):
         raise UsageError("target-is-input", target=target, path=path)
 
 
