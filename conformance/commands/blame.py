@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 import typer
 
@@ -108,7 +110,7 @@ def blame(
 
         session = Session(request, opened, show, print_progress, known, partial(releases_worth_comparing, store))
         fails = _run(session, json, html).fails(Level(fail_level))
-        _write_reports(session.document, json, html, passes=not fails)
+        _write_reports(session.document, json, html, passes=not fails, folder=output if session.reduced else None)
         print_written_reports(reports)
         if output is not None and session.reduced is not None:
             write_reproduction(output, session)
@@ -184,12 +186,16 @@ def _subjects(
     return named[0], named[-1], rewriter
 
 
-def _write_reports(document: BlameDocument, json: Path | None, html: Path | None, *, passes: bool) -> None:
+def _write_reports(
+    document: BlameDocument, json: Path | None, html: Path | None, *, passes: bool, folder: Path | None = None
+) -> None:
+    """Write the document and its page, which has a link to the reproduction folder if there is one."""
     from conformance.own.blame.blame_report import render_page
 
     write_json_atomically(json, document)
     if html is not None:
-        write_text_atomically(html, render_page(document, passes=passes))
+        address = "" if folder is None else quote(os.path.relpath(folder, html.parent))
+        write_text_atomically(html, render_page(document, passes=passes, folder=address))
 
 
 def _read_document(path: Path) -> BlameDocument:

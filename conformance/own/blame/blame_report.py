@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import onnx
 from msgspec import UNSET
 
 from conformance.base.files.atomic_write import write_folder
@@ -16,7 +17,7 @@ from conformance.base.pages import templating
 from conformance.base.serialization.decoding import encode_document
 from conformance.base.serialization.printable_text import escape_markdown, escape_unprintable, one_line, ratio_text
 from conformance.exact.models.arrays import tensor_of
-from conformance.exact.models.graphs import operator_text
+from conformance.exact.models.graphs import normal_domain, operator_text
 from conformance.own.blame.verdict import BlameOutcome, BlameVerdict
 from conformance.run.diagnosis.reproduction.reproduction_folder import printed_model
 from conformance.run.diagnosis.reproduction.subject_file import subject_files
@@ -187,8 +188,14 @@ _SENTENCES: Mapping[BlameOutcome, str] = {
 }
 
 
-def render_page(document: BlameDocument, *, passes: bool) -> str:
-    """Return the HTML page of a document with the outcome of the command. Every text is escaped."""
+def render_page(document: BlameDocument, *, passes: bool, folder: str = "") -> str:
+    """Return the HTML page of a document. Every text is escaped.
+
+    Args:
+        document: the document.
+        passes: whether the command passes.
+        folder: the address of the reproduction folder; empty if there is none.
+    """
     verdict = document.steps.verdict
     return templating.render_page(
         "blame.html.j2",
@@ -198,8 +205,22 @@ def render_page(document: BlameDocument, *, passes: bool) -> str:
         sentence=verdict_sentence(verdict, document).rstrip(".") if verdict else "The session was interrupted",
         judged=judged_text(document.steps),
         reduced="\n".join(_model_text(document).splitlines()[:MAX_MODEL_LINES]),
+        operators=_operator_pages(document),
+        folder=folder,
         is_fine=passes,
     )
+
+
+def _operator_pages(document: BlameDocument) -> dict[str, str]:
+    """Return the addresses of the pages of onnx's operators in the reduced model, by operator."""
+    reduction = document.steps.reduction
+    nodes = () if reduction is None else reduction.nodes
+    known = (node for node in nodes if onnx.defs.has(node.operator, normal_domain(node.domain)))
+    return {
+        operator_text(node.operator, node.domain): f"https://onnx.ai/onnx/operators/onnx_"
+        f"{normal_domain(node.domain).replace('.', '')}_{node.operator}.html"
+        for node in known
+    }
 
 
 def _model_text(document: BlameDocument) -> str:

@@ -458,6 +458,8 @@ def test_reports_have_every_step_and_escape_names(long_model: LoadedModel, tmp_p
     page = render_page(document, passes=False)
     assert "<script>" not in page
     assert page.count("<section>") == 6
+    assert 'href="https://onnx.ai/onnx/operators/onnx__Abs.html"' in page
+    assert 'href="../a%20b"' in render_page(document, passes=False, folder="../a%20b")
     assert "Abs" in page.partition("<pre>")[2]
     assert "pass_6" in issue_text(document, "model")
     assert all(len(list(step_lines(name, document))) > 1 for name in steps_of(session))
@@ -502,7 +504,8 @@ def test_page_shows_injected_names_as_text(tmp_path: Path) -> None:
     page = render_page(session.document, passes=False)
     parser = PageParser()
     parser.feed(page)
-    assert set(parser.tags).isdisjoint({"script", "a", "img"})
+    assert set(parser.tags).isdisjoint({"script", "img"})
+    assert parser.tags.count("a") == page.count('<a href="https://onnx.ai/') == 1
     text = issue_text(session.document, "agraph\n~~~~\n# <script>")
     prose, fence, model_text = text.partition("~~~~~")
     assert fence
