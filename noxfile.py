@@ -391,7 +391,7 @@ def audit_truth(session: nox.Session) -> None:
 
 @nox.session(name="onnx-corpus")
 def onnx_corpus(session: nox.Session) -> None:
-    """Run onnx's node cases on runtimes, and write reports/onnx-cases/README.md."""
+    """Run onnx's node cases on runtimes, and write reports/onnx-cases/README.md and the board over all operators."""
     names = ("onnxruntime", "onnxruntime-unoptimized", "onnx-reference", "openvino", "tract", "opencv")
     session.install("-e", ".", *(pin for name in names for pin in RUNTIMES[name].requirements))
     corpus = Path("dist/onnx-cases")
@@ -405,6 +405,7 @@ def onnx_corpus(session: nox.Session) -> None:
             success_codes=[0, 1],
         )
     session.run("python", "scripts/onnx_cases_page.py", str(corpus), "reports/onnx-cases", *results)
+    session.run("python", "scripts/operator_board.py", str(corpus), "reports/scoreboard", *results)
 
 
 @nox.session(name="node-score")

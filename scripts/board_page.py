@@ -50,6 +50,10 @@ HEADING = """# The board
 Subjects are ranked by the number of distinct faults, then by the number of wrong `must` cases. A fault is a row of the
 [findings](../findings/README.md); a subject has it if it fails the smallest case of the fault.
 
+The [board over all operators](operators.md) has the cases of onnx.
+
+![Operators of ONNX that are right, wrong, an error or unsupported, by runtime](operators.svg)
+
 The [history](../history/README.md) has the verdicts of all releases: since which release a case fails, and which
 release mends it.
 

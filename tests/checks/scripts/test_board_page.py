@@ -120,3 +120,28 @@ def test_heat_map_has_numbers_in_cells_and_no_script(board, written):
 def test_board_page_missing_results_exits_with_2(tmp_path):
     status, _, err = run_script("board_page", tmp_path / "nothing.jsonl", tmp_path)
     assert (status, "nothing.jsonl" in err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("counts", "state", "cell"),
+    [
+        ({"right": 3}, "right", "3/3"),
+        ({"right": 3, "wrong": 1, "error": 1}, "wrong", "**3/4**, 1 error"),
+        ({"right": 3, "error": 1, "unsupported": 2}, "error", "3/3, 1 error, 2 unsupported"),
+        ({"right": 3, "unsupported": 2}, "right", "3/3, 2 unsupported"),
+        ({"unsupported": 2}, "unsupported", "2 unsupported"),
+        ({}, "unsupported", "-"),
+    ],
+)
+def test_state_of_operator_is_the_worst_that_a_computed_case_has(counts, state, cell):
+    operators = script_module("operator_board")
+    assert (operators.state(counts), operators.cell(counts)) == (state, cell)
+
+
+def test_bars_of_operators_have_numbers_names_and_the_whole_width():
+    found = {"right": ["Abs", "Add"], "wrong": ["Conv"], "error": [], "unsupported": ["LSTM"]}
+    root = ET.fromstring(script_module("board_map").operator_bars({"acme 1.0": found}))
+    texts = [element.text for element in root.iter() if element.tag.endswith("text")]
+    assert {"acme 1.0", "wrong: Conv", "2", "1"} <= {*texts}
+    bars = [element for element in root.iter() if element.tag.endswith("rect") and element.get("height") == "30"]
+    assert sum(float(bar.get("width")) for bar in bars) == pytest.approx(script_module("board_map").BAR_WIDTH)
