@@ -11,12 +11,12 @@ import onnx
 import pytest
 from corpora import ADAM, INDEX, REPEATED
 from corrupted_corpora import replace_file
-from onnx import TensorProto, helper
 from refusals import assert_bad_input
 
 from conformance.base.verdicts import Level
 from conformance.corpus.cases.case import Case
 from conformance.exact.reference.oracle import Answer
+from conformance.exact.reference.tolerances import SILENCES
 from conformance.own.audit.audit_cases import write_cases
 
 
@@ -28,20 +28,17 @@ def change(corpus, case, edit):
     replace_file(corpus, path, json.dumps(document).encode())
 
 
-def write_case_without_oracle(directory):
-    """Write a corpus with a case of an operator that only the enclosures compute, and return the id of the case."""
-    values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1]) for name in "XY"]
-    graph = helper.make_graph([helper.make_node("Gelu", ["X"], ["Y"])], "g", values[:1], values[1:])
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=8)
+def write_case(directory, text, inputs, answer):
+    """Write a corpus with a case of a model in ONNX's text syntax, and return the id of the case."""
     case = Case(
-        id="test_audit_g_0_gelu",
-        title="Gelu gives what its specification states",
+        id="test_audit_g_0",
+        title="A node gives what its specification states",
         level=Level.MUST,
         clauses=(),
         tags=("audit",),
-        model=model.SerializeToString(deterministic=True),
-        data_sets=((np.float32([1]),),),
-        answers=((Answer(np.float32([0.8413448]), np.float64([7.8e-7])),),),
+        model=onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["": 20]> {text}').SerializeToString(),
+        data_sets=((inputs,),),
+        answers=((answer,),),
     )
     write_cases(directory, [case])
     return case.id
@@ -50,12 +47,23 @@ def write_case_without_oracle(directory):
 class TestExplain:
     @pytest.mark.parametrize("backend", [(), ("-b", "onnx-reference")])
     def test_explain_of_case_that_the_oracle_cannot_compute_shows_stored_values(self, command, tmp_path, backend):
-        case = write_case_without_oracle(tmp_path / "cases")
+        answer = Answer(np.float32([0.8413448]), np.float64([7.8e-7]))
+        case = write_case(
+            tmp_path / "cases", "g (float[1] X) => (float[1] Y) { Y = Gelu (X) }", np.float32([1]), answer
+        )
         ended = command("explain", case, "--data", tmp_path / "cases", *backend)
         assert ended.status == 0, ended
         assert "out Y: float[1] = 0.8413448" in ended.out
         assert "each within 7.8e-07" in ended.out
         assert "accuracy grades of" not in ended.out
+
+    def test_explain_names_the_passage_that_leaves_an_element_open(self, command, tmp_path):
+        answer = Answer(np.int8([3, 0]), np.float64([0, np.inf]))
+        text = "g (float[2] X) => (int8[2] Y) { Y = Cast <to = 3> (X) }"
+        ended = command(
+            "explain", write_case(tmp_path / "cases", text, np.float32([3, 300]), answer), "--data", tmp_path / "cases"
+        )
+        assert re.search(rf"1 of 2\b.*{SILENCES['number beyond the type']}", ended.out), ended
 
     def test_explain_shows_values_of_initializers(self, command):
         ended = command("explain", "test_argmax_pass_types_and_shapes_initializer_string")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
@@ -129,6 +130,22 @@ def evaluate_nodes(
     for node in nodes:
         known.update((name, each) for name, each in zip(node.output, compute(node, known), strict=False) if name)
     return known
+
+
+def outputs_of_model(
+    compute: Callable[..., Sequence[Any]], model: onnx.ModelProto, inputs: Sequence[Any]
+) -> list[TensorOrSequence]:
+    """Return the outputs of a model.
+
+    Args:
+        compute: returns the results of a node in its scope, from the values by name, such as `enclose`.
+        model: the model.
+        inputs: its inputs.
+    """
+    given = (value.name for value in model.graph.input)
+    values = {**initializer_arrays(model.graph), **dict(zip(given, inputs, strict=False))}
+    found = evaluate_nodes(model.graph.node, values, partial(compute, NodeScope.of(model)))
+    return [found[value.name] for value in model.graph.output]
 
 
 WITH_STATES = frozenset({"GRU", "RNN"})

@@ -15,7 +15,6 @@ import re
 import warnings
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from functools import partial
 from importlib.metadata import distribution, version
 from itertools import chain, repeat
 from math import prod
@@ -31,7 +30,7 @@ from conformance.exact.models.arrays import Array, array_of, is_floating, type_n
 from conformance.exact.models.graphs import all_nodes, subgraphs_of
 from conformance.exact.models.input_files import DeclaredInput, fed_input_names, initializer_arrays
 from conformance.exact.models.model_validity import model_violation
-from conformance.exact.reference.node_enclosures import NodeScope, answer_of, enclose, evaluate_nodes, round_each_node
+from conformance.exact.reference.node_enclosures import NodeScope, answer_of, enclose, outputs_of_model, round_each_node
 from conformance.exact.reference.numbers.enclosure import Enclosure, Tensor, admissible_mask, hull
 from conformance.exact.reference.oracle import EVALUATION_ERRORS, Answer, evaluate, quiet_evaluation
 from conformance.own.model_cases.case_operands import hard_data_sets
@@ -94,15 +93,7 @@ def enclose_outputs(model: onnx.ModelProto, inputs: Sequence[Any]) -> list[Any]:
     Raises:
         Unsupported: the reference lacks a node, or does not judge it on these inputs.
     """
-    return _outputs_by(enclose, model, inputs)
-
-
-def _outputs_by(compute: Callable[..., Sequence[Any]], model: onnx.ModelProto, inputs: Sequence[Any]) -> list[Any]:
-    """Return the outputs of a model; `compute` returns those of a node in its scope, from the values by name."""
-    given = (value.name for value in model.graph.input)
-    values = {**initializer_arrays(model.graph), **dict(zip(given, inputs, strict=False))}
-    found = evaluate_nodes(model.graph.node, values, partial(compute, NodeScope.of(model)))
-    return [found[value.name] for value in model.graph.output]
+    return outputs_of_model(enclose, model, inputs)
 
 
 @dataclass
@@ -421,7 +412,7 @@ def _round_each_node(model: onnx.ModelProto, inputs: Sequence[Array]) -> list[An
     def compute(scope: NodeScope, node: onnx.NodeProto, values: Mapping[str, Any]) -> list[Array]:
         return round_each_node(scope, node, [values.get(name) for name in node.input])
 
-    return _outputs_by(compute, model, inputs)
+    return outputs_of_model(compute, model, inputs)
 
 
 def _answer(tensor: Any, exact: Any, given: Array | None) -> Answer:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from conformance import __version__
 from conformance.base.errors import ResultsError, SuiteFault, UnknownName, UsageError
 from conformance.base.verdicts import Unsupported
@@ -14,6 +16,9 @@ from conformance.exact.clauses import clauses
 from conformance.exact.models.arrays import array_of, copy_of_value
 from conformance.exact.models.spec_text import locator_lines
 from conformance.exact.models.summaries import tensor_preview
+from conformance.exact.reference.node_enclosures import enclose, outputs_of_model
+from conformance.exact.reference.oracle import quiet_evaluation
+from conformance.exact.reference.tolerances import SILENCES
 from conformance.run.judging.accuracy import accuracy_grades, strictest_attained_grade
 from conformance.run.judging.profile_rules import applicable_rules, load_profile
 from conformance.run.results.evidence import format_tensor, full_evidence
@@ -27,12 +32,12 @@ from conformance.subjects.isolation.protocol import Limits
 from conformance.subjects.isolation.start_subjects import started_subjects
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     import onnx
 
-    from conformance.corpus.cases.case_loading import CaseDocument, CaseInMemory, DataSet, ExpectedOutput
+    from conformance.corpus.cases.case_loading import CaseDocument, CaseInMemory, DataSet, ExpectedOutput, LoadedCase
     from conformance.corpus.cases.corpus import Corpus, CorpusCase
     from conformance.exact.models.summaries import TensorPreview
     from conformance.run.results.results_file import Results
@@ -67,7 +72,8 @@ def explain_case(
         raise UnknownName("no-such-clause", case=case, unknown=unknown[0], version=__version__)
     rules = list(_profile_lines(corpus, found, profile)) if profile else []
     evidence = list(_result_lines(case, run)) if run else []
-    lines = _lines(case, corpus.place_of(found), document, _initializer_lines(load_case(corpus, found).model))
+    loaded = load_case(corpus, found)
+    lines = _lines(case, corpus.place_of(found), document, _initializer_lines(loaded.model), _open_elements(loaded))
     return [*lines, *_accuracy_lines(corpus, found, backend), *rules, *evidence]
 
 
@@ -175,7 +181,43 @@ def _initializer(name: str, tensor: onnx.TensorProto) -> str:
         return f"{name}: not readable"
 
 
-def _lines(id: str, path: str, document: CaseDocument, initializers: Iterable[str]) -> Iterator[str]:
+def _open_elements(case: LoadedCase) -> dict[tuple[int, str], str]:
+    """Return why elements of an output have no bound, by the number of the data set and the name of the output."""
+    found: dict[tuple[int, str], str] = {}
+    if case.is_invalid or case.is_structural:
+        return found
+    for number, data_set in enumerate(case.data_sets()):
+        open_outputs = [each for each in data_set.outputs if each.bound is not None and np.isinf(each.bound).any()]
+        reasons = _reasons_of_open_elements(case, data_set) if open_outputs else {}
+        for output in open_outputs:
+            assert output.bound is not None
+            count = int(np.isinf(output.bound).sum())
+            why = reasons.get(output.name) or "an intermediate result may overflow, or its rounding decides"
+            found[number, output.name] = f"{count} of {output.expected.size} elements are not determined: {why}"
+    return found
+
+
+def _reasons_of_open_elements(case: LoadedCase, data_set: DataSet) -> dict[str, str]:
+    """Return what the pages of the operators leave open for each output of a data set."""
+    try:
+        with quiet_evaluation():
+            outputs = outputs_of_model(enclose, case.model, data_set.inputs)
+    except Unsupported:
+        return {}
+    names = (value.name for value in case.model.graph.output)
+    return {
+        name: "; ".join(SILENCES[silence] for silence in getattr(output, "silences", ()))
+        for name, output in zip(names, outputs, strict=True)
+    }
+
+
+def _lines(
+    id: str,
+    path: str,
+    document: CaseDocument,
+    initializers: Iterable[str],
+    open_elements: Mapping[tuple[int, str], str],
+) -> Iterator[str]:
     yield f"{id}: {document.title}"
     yield f"level {document.level}: {document.level.meaning}"
     yield f"files {path}"
@@ -196,6 +238,8 @@ def _lines(id: str, path: str, document: CaseDocument, initializers: Iterable[st
         for tensor in data_set.outputs:
             yield f"    out {_tensor(tensor)}"
             yield f"        {_check(tensor)}"
+            if (number, tensor.name) in open_elements:
+                yield f"        {open_elements[number, tensor.name]}"
         if not data_set.outputs:
             yield "    out none: the model is invalid and must be rejected, at load or at run"
 

@@ -226,7 +226,10 @@ def _hull_if_different(result: Tensor, other: Tensor) -> Tensor:
     second = as_enclosure(other)
     same = (np.array_equal(getattr(first, name), getattr(second, name), equal_nan=True) for name in ("value", "error"))
     marked = [each.unspecified for each in (first, second) if each.unspecified is not None]
-    return result if all(same) else first.hull([lambda: second]).leave_open(np.any(marked, axis=0))
+    if all(same):
+        return result
+    joined = first.hull([lambda: second])
+    return joined.with_open_elements(np.any(marked, axis=0), (*first.silences, *second.silences))
 
 
 def _enclose(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:

@@ -79,12 +79,12 @@ def _read_numbers(texts: Array, to: np.dtype[Any], node: Node) -> Tensor:
     value = np.array([float(text) if known else 0.0 for text, known in zip(texts.flat, is_known.flat, strict=True)])
     value = value.reshape(texts.shape)
     if is_integer(to):
-        return integers_between(value, value, to, ~is_known)
+        return integers_between(value, value, to, ~is_known, ["text of a number"])
     is_exact = ~np.isfinite(value) | ((value == np.rint(value)) & (np.abs(value) < 2.0**53))
     read = Enclosure(value, np.where(is_exact, 0.0, np.abs(value) * 2.0**-53), np.dtype(np.float64))
     result = cast(read, to, node)
     assert isinstance(result, Enclosure)
-    return result.leave_open(~is_known)
+    return result.leave_open(~is_known, "text of a number")
 
 
 _INTEGER = r"[+-]?\d{1,15}"
@@ -142,14 +142,28 @@ def _to_integer(X: Enclosure, to: np.dtype[Any]) -> Tensor:
     return integers_between(integers.min(0), integers.max(0), to)
 
 
-def integers_between(first: Array, last: Array, to: np.dtype[Any], is_unspecified: Array | bool = False) -> Tensor:
-    """Return integers of a type from a first to a last one; an element is open if the type has one of them not."""
+def integers_between(
+    first: Array,
+    last: Array,
+    to: np.dtype[Any],
+    is_unspecified: Array | bool = False,
+    names: Sequence[str] = (),
+) -> Tensor:
+    """Return integers of a type from a first to a last one; an element is open if the type has one of them not.
+
+    Args:
+        first: the smallest results.
+        last: the largest results.
+        to: the type.
+        is_unspecified: which further elements are open.
+        names: the rows of `tolerances.SILENCES` with the reasons for `is_unspecified`.
+    """
     fits = _fits(first, to) & _fits(last, to) & ~np.asarray(is_unspecified)
     if fits.all() and (first == last).all():
         return np.asarray(first).astype(to)
     with np.errstate(all="ignore"):
         middle, half = (np.where(fits, part, 0.0) for part in ((first + last) / 2, (last - first) / 2))
-    return Enclosure(middle, half, to).leave_open(~fits)
+    return Enclosure(middle, half, to).leave_open(~fits, *(names or ("number beyond the type",)))
 
 
 def through_float(function: NodeEnclosure, node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
@@ -170,7 +184,7 @@ def through_float(function: NodeEnclosure, node: Node, inputs: Sequence[Tensor])
     low, high = map(float, integer_limits(X.dtype))
     is_inside = (Y.value >= low) & (Y.value <= high) & np.isfinite(Y.error)
     first, last = (np.where(is_inside, np.clip(end, low, high), end) for end in (first, last))
-    return [integers_between(first, last, X.dtype, False if Y.unspecified is None else Y.unspecified)]
+    return [integers_between(first, last, X.dtype, False if Y.unspecified is None else Y.unspecified, Y.silences)]
 
 
 def _fits(values: Array, to: np.dtype[Any]) -> Array:
@@ -206,15 +220,17 @@ def round_to_small_float(X: Enclosure, to: np.dtype[Any], node: Node) -> Tensor:
     is_same_nan = np.isnan(low) & np.isnan(value) & np.isnan(high)
     error = np.where(is_same_nan | (low == value) & (high == value), 0.0, np.where(np.isnan(error), np.inf, error))
     if name == SCALES:
+        silence = "scale that is no power"
         is_unspecified = (X.value < 0) | ((X.value == 0) & np.signbit(X.value))
         if (mode, saturates) not in (("up", True), ("nearest", False)):
             is_unspecified |= ~((X.value >= 2.0**-127) & (X.value <= 2.0**127)) & ~np.isnan(X.value)
     elif name in FINITE:
+        silence = "number beyond a finite type"
         value, largest = np.where(np.isnan(X.value), 0.0, value), float(ml_dtypes.finfo(to).max)  # type: ignore[no-untyped-call]
         is_unspecified = np.isnan(X.value) | (np.abs(value) == largest) & (np.abs(X.value) > largest)
     else:
-        is_unspecified = np.zeros(X.shape, dtype=bool)
-    return Enclosure(value, error, to).leave_open(is_unspecified)
+        return Enclosure(value, error, to)
+    return Enclosure(value, error, to).leave_open(is_unspecified, silence)
 
 
 def _to_small_float(x: Array, to: np.dtype[Any], saturates: bool) -> Array:

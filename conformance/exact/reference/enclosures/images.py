@@ -82,7 +82,7 @@ def _max_pool(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
         error = np.zeros(1)
         if not X.is_exact:
             error = np.max(windows(X.error, node, kernel, pads, 0.0), axis=0)
-        return Enclosure(value, np.broadcast_to(error, value.shape), X.dtype).leave_open(np.isnan(value))
+        return Enclosure(value, np.broadcast_to(error, value.shape), X.dtype).leave_open(np.isnan(value), "NaN")
 
     result: Tensor = _in_each_reading(node, X, kernel, pooled)
     if not is_computed(X.dtype) and as_enclosure(result).is_exact:
@@ -149,7 +149,7 @@ def _global_average_pool(_: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
 def _global_max_pool(_: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     X = tensor(inputs[0])
     result = X.extreme(range(2, len(X.shape)), largest=True, keepdims=True)
-    return [result.leave_open(np.isnan(result.value))]
+    return [result.leave_open(np.isnan(result.value), "NaN")]
 
 
 def _affine_grid(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
@@ -168,7 +168,7 @@ def _affine_grid(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     grid = theta.dot(
         Enclosure(positions, error, theta.dtype), lambda a, b: np.einsum("nij,...j->n...i", a, b), len(sizes) + 1
     )
-    return [grid.leave_open(np.full(grid.shape, is_aligned and 1 in sizes))]
+    return [grid.leave_open(np.full(grid.shape, is_aligned and 1 in sizes), "single pixel")]
 
 
 def _lp_pool(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:

@@ -178,7 +178,7 @@ def _normalizer(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     if norm == "MAX":
         is_nan = np.isnan(X.value)
         is_open = is_open | (is_nan.any(axis=-1, keepdims=True) & ~is_nan)
-    return [Y.leave_open(is_open)]
+    return [Y.leave_open(is_open, "norm of signed numbers")]
 
 
 def _root(squares: Enclosure) -> Enclosure:
@@ -261,7 +261,7 @@ def _labels_at(places: Array, is_certain: Array, labels: Sequence[Any]) -> Tenso
     half = (max(labels) - min(labels)) / 2
     value = np.where(is_certain, found, middle)
     error = np.where(is_certain, 0.0, half)
-    return Enclosure(value, error, np.dtype(np.int64), unspecified=~is_certain)
+    return Enclosure(value, error, np.dtype(np.int64), unspecified=~is_certain, silences=("label by rounding",))
 
 
 # Support vectors
@@ -303,7 +303,7 @@ def _svm_regressor(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     if given.get("one_class", 0):
         is_certain = np.abs(Y.value) > Y.error
         sign = Enclosure(np.where(is_certain, np.sign(Y.value), 0.0), np.where(is_certain, 0.0, 1.0), FLOAT)
-        return [sign.leave_open(~is_certain)]
+        return [sign.leave_open(~is_certain, "sign of a sum")]
     return [_transformed(Y, given.get("post_transform", "NONE"))]
 
 
@@ -341,7 +341,7 @@ def _svm_classifier(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     winners = votes.argmax(1)
     scores = None
     if len(counts) < 4:
-        scores = _exact(0 * votes).leave_open(np.ones(votes.shape, bool))
+        scores = _exact(0 * votes).leave_open(np.ones(votes.shape, bool), "scores of pairs")
     is_certain &= (votes == votes.max(1, keepdims=True)).sum(1) == 1
     if given.get("prob_a"):
         probabilities = _probabilities(decisions, given["prob_a"], given["prob_b"], len(counts))
@@ -349,7 +349,7 @@ def _svm_classifier(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
         is_certain &= is_known & (likeliest == winners)
         scores = _transformed(probabilities, given.get("post_transform", "NONE"))
         is_open = np.any([~np.isfinite(each.value) | ~np.isfinite(each.error) for each in decisions], axis=0)
-        scores = scores.leave_open(np.repeat(is_open.reshape(-1, 1), len(counts), 1))
+        scores = scores.leave_open(np.repeat(is_open.reshape(-1, 1), len(counts), 1), "probability of a decision")
         if isinstance(labels[0], str) and not is_certain.all():
             return [None, scores]
     return [_labels_at(winners, is_certain, labels), scores]
@@ -587,7 +587,7 @@ def _binary_tree_classifier(node: Node, inputs: Sequence[Tensor], labels: Sequen
     label = None
     if is_certain.all() or not isinstance(labels[0], str):
         label = _labels_at((second > 0).astype(int), is_certain, labels)
-    return [label, _transformed(scores, transform).leave_open(is_open)]
+    return [label, _transformed(scores, transform).leave_open(is_open, "score of the first class")]
 
 
 def _tree_ensemble(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:

@@ -285,7 +285,9 @@ class _Heads:
         largest_number = float(format_of(Y.dtype).largest)
         is_bounded = np.isfinite(self.V.error).all(axis=-2, keepdims=True) & ~(reached > largest_number)
         Y = replace(Y, error=np.where(is_bounded, Y.error, np.inf))
-        return Y.leave_open(~has_key | np.isnan(Y.value)), weights.leave_open(~has_key | np.isnan(weights.value))
+        names = ("row without keys", "NaN")
+        is_open = ~has_key | np.isnan(Y.value)
+        return Y.leave_open(is_open, *names), weights.leave_open(~has_key | np.isnan(weights.value), *names)
 
 
 MASKED = -9000.0
@@ -494,7 +496,9 @@ def _in_buffer(present: Enclosure, past: Tensor) -> Enclosure:
     if more <= 0:
         return present
     is_open = np.arange(present.shape[2] + more).reshape(1, 1, -1, 1) >= present.shape[2]
-    return present.moved(lambda x: np.pad(x, [(0, 0), (0, 0), (0, more), (0, 0)])).leave_open(is_open)
+    return present.moved(lambda x: np.pad(x, [(0, 0), (0, 0), (0, more), (0, 0)])).leave_open(
+        is_open, "rest of a buffer"
+    )
 
 
 # Quantized operators

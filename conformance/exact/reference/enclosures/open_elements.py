@@ -39,7 +39,7 @@ def leave_open(node: Node, inputs: Sequence[Tensor], results: list[Tensor]) -> l
     if node.op_type == "OneHot" and node.opset < 11 and isinstance(first, np.ndarray):
         # the page excludes negative indices, and states a result of them
         is_negative = np.expand_dims(first < 0, node.attributes.get("axis", -1))
-        return [as_enclosure(results[0]).leave_open(is_negative)]
+        return [as_enclosure(results[0]).leave_open(is_negative, "negative index")]
     if first is None or not np.size(_elements(first)):
         return _mark_empty_mean(node, inputs, results)
     if is_computed(first.dtype):
@@ -121,11 +121,11 @@ def _mark_nan(node: Node, inputs: Sequence[Tensor], results: list[Tensor]) -> li
     if node.op_type in ("ReduceMax", "ReduceMin"):
         axes = tuple(reduced_axes(node, inputs, rank) or ())
         mask = along(axes, keepdims=bool(node.attributes.get("keepdims", 1)))
-        return [as_enclosure(results[0]).leave_open(mask)]
+        return [as_enclosure(results[0]).leave_open(mask, "NaN")]
     if node.op_type in ("MaxPool", "GlobalMaxPool"):
         return results  # their windows are known where they are computed
     operands = [_is_nan(tensor) for tensor in inputs if tensor is not None and is_computed(tensor.dtype)]
-    return [as_enclosure(results[0]).leave_open(reduce(np.logical_or, operands))]
+    return [as_enclosure(results[0]).leave_open(reduce(np.logical_or, operands), "NaN")]
 
 
 def _order_with_nan(X: Enclosure, result: Enclosure, axis: int, node: Node) -> Enclosure:
@@ -137,7 +137,7 @@ def _order_with_nan(X: Enclosure, result: Enclosure, axis: int, node: Node) -> E
     count = result.shape[axis]
     is_nan = np.asarray(np.isnan(elements))
     if X.error.any():
-        return result.leave_open(np.moveaxis(np.asarray(is_nan.any(-1, keepdims=True)), -1, axis))
+        return result.leave_open(np.moveaxis(np.asarray(is_nan.any(-1, keepdims=True)), -1, axis), "order of NaN")
     sign = 1 if node.attributes.get("largest", 1) else -1
     ordered = -sign * np.sort(-sign * elements, -1)  # NaN is last
     places = np.arange(count) - is_nan.sum(-1, keepdims=True)
@@ -150,7 +150,7 @@ def _order_with_nan(X: Enclosure, result: Enclosure, axis: int, node: Node) -> E
         width = np.where(np.isnan(first) != np.isnan(last), np.inf, width)  # no distance contains a number and NaN
     is_open = (last != first) & ~(np.isnan(last) & np.isnan(first))
     value, error, mask = (np.moveaxis(np.asarray(part), -1, axis) for part in (low, width, is_open))
-    return Enclosure(value, error, result.dtype, unspecified=mask)
+    return Enclosure(value, error, result.dtype, unspecified=mask, silences=("order of NaN",) * bool(mask.any()))
 
 
 def _within(tensor: Tensor, mask: Array, count: int) -> Enclosure:
@@ -159,7 +159,7 @@ def _within(tensor: Tensor, mask: Array, count: int) -> Enclosure:
     middle = (count - 1) / 2
     mask = np.broadcast_to(mask, exact.shape)
     arrays = np.where(mask, middle, exact.value), np.where(mask, middle, exact.error)
-    return Enclosure(*arrays, exact.dtype, unspecified=mask)
+    return Enclosure(*arrays, exact.dtype, unspecified=mask, silences=("order of NaN",) * bool(mask.any()))
 
 
 def _in_any_order(tensor: Tensor, axis: int) -> Tensor:
@@ -183,7 +183,7 @@ def _mark_empty_mean(node: Node, inputs: Sequence[Tensor], results: list[Tensor]
     axes = reduced_axes(node, inputs, len(first.shape))
     if axes is None or all(first.shape[axis] for axis in axes):
         return results
-    return [as_enclosure(results[0]).leave_open(np.ones(results[0].shape, dtype=bool))]
+    return [as_enclosure(results[0]).leave_open(np.ones(results[0].shape, dtype=bool), "mean of nothing")]
 
 
 def _mark_overflow(node: Node, inputs: Sequence[Tensor], results: list[Tensor]) -> list[Tensor]:
@@ -217,7 +217,8 @@ def _mark_overflow(node: Node, inputs: Sequence[Tensor], results: list[Tensor]) 
         return results
     value = exact if is_mean else result
     error = np.where(overflows, np.inf, np.where(between, 1.0, 0.0) + np.abs(value) * is_mean * 2.0**-52)
-    return [Enclosure(value, error, dtype, unspecified=overflows | between)]
+    names = ("overflow of integers",) * bool(overflows.any()) + ("fraction of a mean",) * bool(between.any())
+    return [Enclosure(value, error, dtype, unspecified=overflows | between, silences=names)]
 
 
 def _mark_shrunk(node: Node, X: Array) -> Tensor:
@@ -262,7 +263,7 @@ def _mark_undefined(node: Node, inputs: Sequence[Tensor], results: list[Tensor])
     mask = np.broadcast_to(_UNDEFINED[node.op_type](_elements(inputs[1])), result.shape)
     if not mask.any():
         return results
-    return [result.leave_open(mask if result.unspecified is None else mask | result.unspecified)]
+    return [result.leave_open(mask if result.unspecified is None else mask | result.unspecified, "undefined operand")]
 
 
 def _bit_shift(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
@@ -279,7 +280,7 @@ def _bit_shift(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     Z = np.where(is_inside, shift(X, np.where(is_inside, Y, 0).astype(X.dtype)), beyond)
     if node.opset >= 28 or is_inside.all():
         return [Z]
-    return [Enclosure.exact(Z).leave_open(~is_inside)]
+    return [Enclosure.exact(Z).leave_open(~is_inside, "shift by all bits")]
 
 
 INTEGER_ENCLOSURES: Mapping[str, NodeEnclosure] = {"BitShift": _bit_shift}

@@ -109,12 +109,12 @@ def _scatter(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
         error = data.error.copy()
         value[places] = updates.value
         error[places] = updates.error
-        return [Enclosure(value, error, data.dtype).leave_open(counts > 1)]
+        return [Enclosure(value, error, data.dtype).leave_open(counts > 1, "several updates")]
     if reduction in ("max", "min"):
         choose = np.maximum if reduction == "max" else np.minimum
         value = combine(choose, lambda X: X.value)
         error = combine(np.maximum, lambda X: X.error)
-        return [Enclosure(value, error, data.dtype).leave_open(is_written & np.isnan(value))]
+        return [Enclosure(value, error, data.dtype).leave_open(is_written & np.isnan(value), "NaN")]
     with judged_at(Level.MUST):  # the output, of its own type, is the accumulator
         if reduction == "mul":
             result = multiply_all(data.dtype, lambda f: combine(np.multiply, lambda X: f(X.value, X.error)), most + 1)

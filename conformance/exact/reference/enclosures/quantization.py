@@ -108,7 +108,9 @@ def quantize(
     if not is_nan.any() and (first == last).all():
         return first.astype(to)
     result = Enclosure((first + last) / 2, (last - first) / 2, to)
-    return replace(result, unspecified=np.broadcast_to(is_nan, result.shape)) if is_nan.any() else result
+    if not is_nan.any():
+        return result
+    return replace(result, unspecified=np.broadcast_to(is_nan, result.shape), silences=("NaN",))
 
 
 def _quantize_linear(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:

@@ -50,7 +50,7 @@ def _bernoulli(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
         raise Unsupported("rounding of an input decides the probabilities of Bernoulli")
     dtype = dtype_of(node.attributes["dtype"]) if "dtype" in node.attributes else p.dtype
     is_probability = (p.value >= 0) & (p.value <= 1)
-    return [between((p.value >= 1) * 1.0, (p.value > 0) * 1.0, dtype).leave_open(~is_probability)]
+    return [between((p.value >= 1) * 1.0, (p.value > 0) * 1.0, dtype).leave_open(~is_probability, "no probability")]
 
 
 def _multinomial(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:

@@ -158,7 +158,7 @@ def sample(X: Enclosure, x: Sequence[Array], errors: Sequence[Array], taps: Taps
         result = X.from_terms(value, magnitudes, np.nan_to_num(error, nan=np.inf), count ** len(x) + 4 * len(x))
         is_sum = np.isfinite(magnitudes) & ~_has_weightless_infinity(X, x, taps)
         result = replace(result, error=np.where(is_sum, result.error, np.inf))
-    return result.leave_open(~is_known[:, np.newaxis])
+    return result.leave_open(~is_known[:, np.newaxis], "position of a sample")
 
 
 _GRID_MODES: Mapping[str, str] = {"bilinear": "linear", "bicubic": "cubic"}
@@ -238,7 +238,9 @@ def _max_roi_pool(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
                 error[number, :, i, j] = X.error[cell].max(initial=0.0)
                 is_unspecified[number, :, i, j] += np.isnan(pixels).any(axis=1)
     largest = between(low, high, X.dtype)
-    return [Enclosure(largest.value, largest.error + error, X.dtype).leave_open(is_unspecified > 0)]
+    return [
+        Enclosure(largest.value, largest.error + error, X.dtype).leave_open(is_unspecified > 0, "empty region", "NaN")
+    ]
 
 
 def _cells(start: float, end: float, count: int, size: int) -> list[tuple[slice, slice]]:
@@ -413,7 +415,7 @@ def _roi_align(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
         is_unspecified.append(malformed)
     if not results:
         return [X.moved(lambda v: np.zeros((0, v.shape[1], *counts)))]
-    return [stack(results, 0).leave_open(np.array(is_unspecified).reshape(-1, 1, 1, 1))]
+    return [stack(results, 0).leave_open(np.array(is_unspecified).reshape(-1, 1, 1, 1), "empty region")]
 
 
 def _mean_samples(

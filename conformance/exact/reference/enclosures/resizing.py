@@ -287,11 +287,11 @@ def _linear(X: Enclosure, axis: int, x: Array) -> Enclosure:
         written=lambda: (1.0 - w) * first + w * second,
         lerp=lambda: first + w * (second - first),
     )
-    # the page does not state which neighbours of weight 0 take part, which matters for an infinity and NaN
     is_low, is_first, is_second, is_high = (~np.isfinite(each.magnitude) for each in (before, first, second, after))
     is_on_first = w.value <= w.error
     is_on_second = 1 - w.value <= w.error
-    return Y.leave_open(((is_low | is_second) & is_on_first) | ((is_first | is_high) & is_on_second))
+    is_open = ((is_low | is_second) & is_on_first) | ((is_first | is_high) & is_on_second)
+    return Y.leave_open(is_open, "neighbour of weight 0")
 
 
 RESIZE_ENCLOSURES: Mapping[str, NodeEnclosure] = {"Resize": _resize, "Upsample": _resize}

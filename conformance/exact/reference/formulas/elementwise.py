@@ -236,7 +236,9 @@ def _integer_power(base: Array, exponent: Enclosure) -> Tensor:
     limits = np.iinfo(base.dtype)
     is_known = (value % 1 == 0) & (value >= limits.min) & (value <= min(limits.max, 2**53))
     known = np.where(is_known, value, 0.0)
-    return known.astype(base.dtype) if is_known.all() else Enclosure(known, 0 * known, base.dtype).leave_open(~is_known)
+    if is_known.all():
+        return known.astype(base.dtype)
+    return Enclosure(known, 0 * known, base.dtype).leave_open(~is_known, "overflow of integers")
 
 
 def raise_to(X: Enclosure, exponent: float) -> Enclosure:

@@ -381,7 +381,7 @@ def _conv(node: Node, inputs: Sequence[T | Array | None]) -> list[T]:
         if is_special.any():  # many kernels leave out the products of the padding, which are NaN for such weights
             inside = convolve(node, np.ones(X.shape), is_special.astype(np.float64), pads)
             every = is_special.reshape(W.shape[0], -1).sum(axis=1).reshape(1, -1, *[1] * (len(X.shape) - 2))
-            Y = Y.leave_open(inside < every)
+            Y = Y.leave_open(inside < every, "products of the padding")
         return Y
 
     return [leave_to_readings("negative padding", convolved, pad_readings(node, X.shape[2:], W.shape[2:]))]

@@ -114,7 +114,7 @@ def _open_at_nan(activation: Activation[T], X: T) -> T:
     may_be_nan = np.isnan(X.value)
     if isinstance(X, Enclosure):
         may_be_nan |= np.isinf(X.error)
-    return activation(X).leave_open(may_be_nan)
+    return activation(X).leave_open(may_be_nan, "NaN")
 
 
 def _clipped(limit: float, activation: Activation[T], X: T) -> T:

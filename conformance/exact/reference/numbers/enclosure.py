@@ -797,13 +797,25 @@ class Enclosure(ArithmeticOperators, FormulaTensor):
             return self
         return replace(self, error=np.where(np.isinf(self.value), np.inf, self.error))
 
-    def leave_open(self, unspecified: Array, name: str = "") -> Enclosure:
-        """Return the tensor with elements that the specification leaves open, for the reason in a row of `SILENCES`."""
+    def leave_open(self, unspecified: Array, *names: str) -> Enclosure:
+        """Return the tensor with elements that the specification leaves open, for the reasons in rows of `SILENCES`.
+
+        Raises:
+            ValueError: no reason is given, or the table does not have it.
+        """
+        if not np.any(unspecified):
+            return self
+        if not names or not SILENCES.keys() >= set(names):
+            raise ValueError(f"the table has no row {names}")
+        return self.with_open_elements(unspecified, names)
+
+    def with_open_elements(self, unspecified: Array, silences: Sequence[str]) -> Enclosure:
+        """Return the tensor with elements that another tensor leaves open, with the names of its reasons."""
         if not np.any(unspecified):
             return self
         unspecified = np.broadcast_to(unspecified, self.shape)
-        silences = (*self.silences, name) if name else self.silences
-        return replace(self.undetermined(unspecified), unspecified=unspecified, silences=silences)
+        every = tuple(dict.fromkeys((*self.silences, *silences)))
+        return replace(self.undetermined(unspecified), unspecified=unspecified, silences=every)
 
 
 Operand: TypeAlias = "Enclosure | float"

@@ -137,8 +137,8 @@ class FormulaTensor(Protocol):
         """Return this form of a formula together with other forms that are admissible."""
         return self
 
-    def leave_open(self, unspecified: Array, name: str = "") -> Self:  # noqa: ARG002
-        """Return the tensor with elements that the specification leaves open, for the reason in a row of `SILENCES`."""
+    def leave_open(self, unspecified: Array, *names: str) -> Self:  # noqa: ARG002
+        """Return the tensor with elements that the specification leaves open, for the reasons in rows of `SILENCES`."""
         return self
 
     def without_overflow(self) -> Self:
