@@ -227,7 +227,7 @@ def strike(activity: Activity, folder: Path, blow: Blow, delay: float) -> str:
         raise InterruptionFailure("the command does not end") from None
     if process.returncode == activity.status:
         return "unnoticed"
-    if blow.target == WORKER and process.returncode == 2 and activity.name.startswith("history"):
+    if blow.target == WORKER and process.returncode in {1, 2} and activity.name.startswith("history"):
         return "reported"  # a release whose run is killed has no results; the next update runs it
     if process.returncode == -blow.signal:
         return "killed" if blow.signal is signal.SIGKILL else "killed before the start of the suite"
