@@ -1,4 +1,4 @@
-"""Pages with names of markup, control and right-to-left characters: no script runs, and nothing is cut."""
+"""Pages with names of markup, control and right-to-left characters: no script runs, nothing is cut or reordered."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 SCRIPT = "</script><script>window.ran = 1</script><img src=x onerror='window.ran = 2'>"
 HOSTILE = f"{SCRIPT}\u202eevil\u2066\x1b[31m\x07\r\n&lt;\"'`${{7*7}}{{{{7*7}}}}{'w' * 400}\u05d0\u05d1"
 WIDTHS = (1280, 360)
+TEXT_THAT_IS_REORDERED = Path(__file__).with_name("reordered_text.js").read_text("utf-8")
 ELEMENTS_THAT_ARE_CUT = Path(__file__).with_name("cut_elements.js").read_text("utf-8")
 
 
@@ -46,6 +47,7 @@ def _check(page: ReportPage) -> None:
     assert page.driver.execute_script("return window.ran") is None
     assert page.overflow() <= 0
     assert page.driver.execute_script(ELEMENTS_THAT_ARE_CUT) == []
+    assert page.driver.execute_script(TEXT_THAT_IS_REORDERED) == []
     assert not page.shows_unprintable_text()
     assert "window.ran = 1" in page.text("body")
 
