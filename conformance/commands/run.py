@@ -48,8 +48,10 @@ def run(
     if settings.no_isolation:
         _continue_in_child(results or resume)
 
-    if dask is not None and (workers is not None or settings.no_isolation):
-        raise UsageError("options-conflict.dask", other="--no-isolation" if workers is None else "-n")
+    if dask is not None and workers is not None:
+        raise UsageError("workers-and-dask")
+    if dask is not None and settings.no_isolation:
+        raise UsageError("options-conflict.dask")
     if verbose and quiet:
         raise UsageError("options-conflict.quiet")
     interrupted = None

@@ -177,7 +177,9 @@ def test_run_job_refuses_results_that_are_malformed(job, edit):
         decode(content.replace(b'"verdict":"pass"', edit))
 
 
-@pytest.mark.parametrize("option", [("-n", "2"), ("--no-isolation",)])
-def test_dask_excludes_other_places_of_execution(command, small_corpus, option):
+@pytest.mark.parametrize(
+    ("option", "code"), [(("-n", "2"), "usage.workers-and-dask"), (("--no-isolation",), "usage.options-conflict")]
+)
+def test_dask_excludes_other_places_of_execution(command, small_corpus, option, code):
     ended = command("run", "-b", WRONG, "--data", small_corpus, "--dask", "tcp://127.0.0.1:1", *option)
-    assert_bad_input(ended, "usage.options-conflict", option[0])
+    assert_bad_input(ended, code, option[0])
