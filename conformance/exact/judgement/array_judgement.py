@@ -33,7 +33,7 @@ from conformance.exact.judgement.operator_call import OperatorCall, call_of_mode
 from conformance.exact.models.arrays import is_floating, type_name
 from conformance.exact.models.graphs import count_local_uses, is_operator, names_taken_by, normal_domain, operator_text
 from conformance.exact.models.spec_text import specification_text
-from conformance.exact.reference.node_enclosures import NodeScope, enclose
+from conformance.exact.reference.node_enclosures import NodeScope, enclose_by_any_text
 from conformance.exact.reference.numbers.enclosure import Enclosure
 from conformance.exact.reference.oracle import EVALUATION_ERRORS
 from conformance.exact.reference.oracle import evaluate as evaluate_exactly
@@ -321,7 +321,7 @@ def evaluate(
     try:
         for node in call.model.graph.node:
             if not (is_operator(node, "Constant") and node.output[0] in values):
-                found = zip(node.output, enclose(scope, node, values), strict=False)
+                found = zip(node.output, enclose_by_any_text(scope, node, values), strict=False)
                 values.update((name, _unrounded(each) if not call.is_operator else each) for name, each in found)
         exact = _exact_outputs(call)
         return [

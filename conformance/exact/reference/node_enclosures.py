@@ -27,6 +27,7 @@ from conformance.exact.models.graphs import (
 )
 from conformance.exact.models.input_files import initializer_arrays
 from conformance.exact.reference.enclosures import enclose_node, is_supported
+from conformance.exact.reference.enclosures.earlier_texts import readings_of, with_reading
 from conformance.exact.reference.enclosures.machine_learning import MAP_OPERATORS
 from conformance.exact.reference.enclosures.open_elements import leave_large_states_open
 from conformance.exact.reference.enclosures.sequences import EnclosureTensors
@@ -37,7 +38,7 @@ from conformance.exact.reference.nodes import (
     check_operands,
     resolve_references,
 )
-from conformance.exact.reference.numbers.enclosure import Enclosure, as_tensor, current_reading, known_elements
+from conformance.exact.reference.numbers.enclosure import Enclosure, as_tensor, current_reading, known_elements, read_as
 from conformance.exact.reference.operators.control_flow import CONTROL_FLOW
 from conformance.exact.reference.operators.sequences import SEQUENCE_OPERATORS
 from conformance.exact.reference.operators.training_optimizers import TRAINING_DOMAINS, TRAINING_OPTIMIZERS
@@ -112,6 +113,21 @@ def enclose(scope: NodeScope, proto: onnx.NodeProto, values: Mapping[str, Tensor
     if proto.domain == "ai.onnx.ml" and proto.op_type in MAP_OPERATORS:
         return MAP_OPERATORS[proto.op_type](scope.node(proto), given)
     return [*_enclose_tensors(scope, proto, [as_tensor(each) for each in given])]
+
+
+def enclose_by_any_text(
+    scope: NodeScope, proto: onnx.NodeProto, values: Mapping[str, TensorOrSequence]
+) -> list[TensorOrSequence]:
+    """Return enclosures of the outputs of a node that contain the results by each text of its page.
+
+    An element on which the texts differ is open. Arguments and errors are those of `enclose`.
+    """
+    results = enclose(scope, proto, values)
+    for reading in readings_of(scope.node(proto)) if proto.domain in MAIN_DOMAINS else ():
+        with read_as(reading):
+            others = enclose(scope, proto, values)
+        results = [with_reading(min(reading), *pair) for pair in zip(results, others, strict=True)]
+    return results
 
 
 def evaluate_nodes(

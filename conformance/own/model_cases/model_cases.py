@@ -20,7 +20,7 @@ from conformance.corpus.cases.case import MODELS_CORPUS, REGION_TAG, Case
 from conformance.exact.models.arrays import Array, type_name
 from conformance.exact.models.graphs import MAIN_DOMAINS, all_nodes, called_name, copy_of, is_operator, subgraphs_of
 from conformance.exact.models.input_files import DeclaredInput, required_inputs
-from conformance.exact.reference.node_enclosures import NodeScope, answer_of, enclose, evaluate_nodes
+from conformance.exact.reference.node_enclosures import NodeScope, answer_of, enclose_by_any_text, evaluate_nodes
 from conformance.exact.reference.numbers.enclosure import Enclosure, Tensor
 from conformance.exact.reference.oracle import Answer, quiet_evaluation
 from conformance.exact.reference.tolerances import NARROW
@@ -384,7 +384,7 @@ def _answers(part: Part, values: Mapping[str, Array]) -> list[Answer]:
 
     def compute(node: onnx.NodeProto, values: Mapping[str, TensorOrSequence]) -> Iterator[TensorOrSequence]:
         """Yield the results of a node; a fused kernel may have a value within a region before it is rounded."""
-        for name, each in zip(node.output, enclose(scope, node, values), strict=False):
+        for name, each in zip(node.output, enclose_by_any_text(scope, node, values), strict=False):
             yield each.unrounded() if isinstance(each, Enclosure) and name not in part.results else each
 
     with quiet_evaluation():

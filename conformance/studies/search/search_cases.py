@@ -29,7 +29,7 @@ from conformance.corpus.cases.corpus import Corpus, CorpusCase
 from conformance.corpus.factors.training_factors import tensor_names
 from conformance.corpus.factors.wrapping import Context
 from conformance.exact.models.model_validity import is_fully_valid
-from conformance.exact.reference.node_enclosures import NodeScope, answer_of, enclose
+from conformance.exact.reference.node_enclosures import NodeScope, answer_of, enclose_by_any_text
 from conformance.exact.reference.numbers.enclosure import Enclosure
 from conformance.exact.reference.numbers.number_system import NumberSystem
 from conformance.exact.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
@@ -151,7 +151,7 @@ def drawn_answers(example: DrawnExample, level: Level) -> list[Answer]:
     node = example.node
     try:
         with np.errstate(all="ignore"):
-            expected = enclose(NodeScope.of(node.model), node.proto, node.operands)
+            expected = enclose_by_any_text(NodeScope.of(node.model), node.proto, node.operands)
             if level is not Level.MUST:
                 expected = [each.should or each if isinstance(each, Enclosure) else each for each in expected]
             found = [answer_of(each) for each in expected[: len(node.proto.output)]]

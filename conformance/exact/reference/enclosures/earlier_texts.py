@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from conformance.exact.models.arrays import Array
     from conformance.exact.reference.nodes import Node
-    from conformance.exact.reference.numbers.enclosure import Tensor
+    from conformance.exact.reference.numbers.enclosure import Tensor, TensorOrSequence
     from conformance.exact.reference.tolerances import Erratum
 
 _OPERATORS = frozenset(operator for each in ERRATA.values() for operator in each.operators)
@@ -64,6 +64,23 @@ def by_earlier_texts(node: Node, inputs: Sequence[Tensor], results: list[Tensor]
         if other is not None:
             results = [other, *results[1:]]
     return results
+
+
+def with_reading(name: str, result: TensorOrSequence, other: TensorOrSequence) -> TensorOrSequence:
+    """Return a result of which another reading of the page is admissible too.
+
+    Args:
+        name: the name of the change.
+        result: the result.
+        other: the result by the other reading; it is left out if it has another shape, or is no tensor.
+    """
+    if not (isinstance(result, (np.ndarray, Enclosure)) and isinstance(other, (np.ndarray, Enclosure))):
+        return result
+    if result.shape != other.shape:
+        return result
+    if isinstance(result, np.ndarray) and isinstance(other, np.ndarray) and np.array_equal(result, other):
+        return result
+    return as_enclosure(result).with_readings(name, [as_enclosure(other)])
 
 
 def changed_shapes(node: Node, shape: tuple[int, ...]) -> dict[tuple[int, ...], str]:

@@ -10,7 +10,7 @@ import onnx
 import pytest
 
 from conformance.base.verdicts import Unsupported
-from conformance.exact.reference.node_enclosures import NodeScope, enclose
+from conformance.exact.reference.node_enclosures import NodeScope, enclose, enclose_by_any_text
 from conformance.exact.reference.numbers.enclosure import Enclosure, admissible_mask
 
 
@@ -66,6 +66,16 @@ def test_attention_without_keys_for_a_query_returns_zeros(random: np.random.Gene
     Q, K, V = (random.standard_normal((1, 1, 2, 4)).astype(np.float32) for _ in range(3))
     (Y,) = enclose_operator("Attention", Q, K, V, np.array([[False, False], [True, True]]))
     assert_close(Y, attend(Q, K, V, lambda query, _: query == 1, 0.5))
+
+
+def test_enclosure_for_any_text_is_open_where_the_texts_differ_and_nowhere_else() -> None:
+    X = np.array([[0, 0], [3, 4]], np.float32)
+    proto = onnx.helper.make_node("LpNormalization", ["X"], ["Y"], axis=1)
+    scope = NodeScope({"": 17}, onnx.ModelProto())
+    (Y,) = enclose_by_any_text(scope, proto, {"X": X})
+    np.testing.assert_array_equal(Y.unspecified, [[True, True], [False, False]])
+    (given,) = enclose_by_any_text(scope, proto, {"X": X + 1})
+    assert given.unspecified is None
 
 
 def test_flex_attention_applies_its_graphs_to_scores_and_probabilities(random: np.random.Generator) -> None:
