@@ -1,8 +1,8 @@
 """The referee for kernels: `judge_kernel` calls a function on fresh hard inputs, and judges each of its outputs.
 
 A kernel is a function that computes one operator, such as one that a program has written. The referee draws small
-shapes that the author has not seen, and calls the kernel twice on each shape with other elements. It judges every
-output by exact bounds, and checks the memory of inputs and outputs.
+shapes that the author has not seen, and calls the kernel twice on each shape, and on the largest one more often, with
+other elements. It judges every output by exact bounds, and checks the memory of inputs and outputs.
 
 A kernel that is given by the name of its function runs in a process of its own, with a time limit. There it has no
 expected values, and a crash is a fault of one call. A function object runs in this process: it can end or stop the
@@ -26,7 +26,7 @@ from conformance.base.serialization.printable_text import first_line
 from conformance.base.verdicts import Level, Verdict
 from conformance.exact.judgement.array_judgement import Judgement, judge, judged_level
 from conformance.exact.judgement.given_arrays import given_array, shown
-from conformance.exact.judgement.hard_inputs import hard_inputs
+from conformance.exact.judgement.hard_inputs import hard_inputs, inputs_like
 from conformance.exact.judgement.operator_call import call_of_operator
 from conformance.subjects.adapters.kernel import CheckedKernel, KernelFault
 from conformance.subjects.adapters.server import Unsupported
@@ -48,6 +48,9 @@ KERNEL_ADAPTER = "conformance.subjects.adapters.kernel:KernelBackend"
 
 MAX_FAULTS = 10
 """Number of faulty calls after which the kernel is not called any more."""
+
+KINDS = 12
+"""Number of sets of elements of the largest shape; their kinds repeat after 6."""
 
 MAX_SHOWN_FAULTS = 3
 """Number of faulty calls in the text of a judgement."""
@@ -142,7 +145,8 @@ def judge_kernel(
         function: the kernel: it takes the inputs in the order of the operator's page, and returns an array or a tuple
             of arrays. As the text `"package.module:function"`, it runs in a process of its own.
         operator: the operator.
-        count: the number of drawn shapes; the kernel is called twice on each, with other elements.
+        count: the number of drawn shapes; the kernel is called twice on each, and `KINDS` more times on the largest
+            one, with other elements.
         opset: the version of the operator's domain.
         types: the names of the element types of the kernel's first input and of all its floating-point numbers.
         like: inputs as the kernel receives them in use. It is called `count` times more on these types and shapes.
@@ -178,16 +182,32 @@ def judge_kernel(
 
 
 def _inputs_of_calls(operator: str, count: int, like: Values | None, salt: str, **options: Any) -> Iterator[Inputs]:
-    """Yield the inputs of each call: drawn shapes, each with two sets of elements, then the given shapes."""
-    where = options.pop("where")
-    for number, drawn in enumerate(hard_inputs(operator, count=count, salt=salt, where=where, **options)):
+    """Yield the inputs of each call: drawn shapes with two sets of elements, the largest one with more, and given ones.
+
+    A set of elements has a kind: few elements of small shapes are NaN, infinite or large, so the largest shape has each
+    kind.
+    """
+    where = options["where"]
+    given = {key: each for key, each in options.items() if key not in ("types", "where")}
+    attributes = {key: each for key, each in given.items() if key != "opset"}
+
+    def others(inputs: Inputs, name: str, start: int, most: int) -> Iterator[Inputs]:
+        found = inputs_like(operator, inputs, options["opset"], f"{salt}/{name}", attributes, start)
+        yield from (each for each in islice(found, most) if where is None or where(each))
+
+    largest: Inputs = []
+    for number, drawn in enumerate(hard_inputs(operator, count=count, salt=salt, **options)):
         yield drawn
-        given = {key: each for key, each in options.items() if key != "types"}
-        again = hard_inputs(operator, count=1, like=drawn, salt=f"{salt}/{number}", **given)
-        yield from (each for each in again if where is None or where(each))
+        yield from others(drawn, str(number), number, 1)
+        largest = max(largest, drawn, key=_size)
+    if largest:
+        yield from others(largest, "largest", 0, KINDS)
     if like is not None:
-        given = {key: each for key, each in options.items() if key != "types"}
-        yield from islice(hard_inputs(operator, count=count, like=like, salt=salt, **given), count)
+        yield from hard_inputs(operator, count=count, like=like, salt=salt, **given)
+
+
+def _size(inputs: Inputs) -> int:
+    return sum(each.size for each in inputs if each is not None)
 
 
 @contextmanager

@@ -115,6 +115,20 @@ def test_given_shapes_are_judged_too():
     assert (40, 50) in shapes
 
 
+@pytest.mark.parametrize(
+    ("operator", "kernel"),
+    [
+        ("Neg", lambda x: np.nan_to_num(-x, posinf=np.inf, neginf=-np.inf)),
+        ("Tanh", lambda x: np.where(np.isnan(x), np.float32(0), np.tanh(x))),
+        ("Exp", lambda x: np.where(np.isnan(x), np.float32(0), np.exp(x))),
+        ("Sigmoid", lambda x: np.where(x < -7, np.float32(0), 1 / (1 + np.exp(-x)))),
+    ],
+)
+def test_kernel_that_is_wrong_for_nan_or_large_numbers_is_faulty(operator, kernel):
+    for salt in "ab":
+        assert judged(kernel, operator, count=20, salt=salt).faults
+
+
 def test_salt_repeats_the_calls_and_no_salt_draws_others():
     first = judge_kernel(np.negative, "Abs", count=2)
     same = judge_kernel(np.negative, "Abs", count=2, salt=first.salt)

@@ -93,7 +93,7 @@ def hard_inputs(
     """
     version = None if opset is None else whole_number(opset, "opset")
     if like is not None:
-        found = _inputs_like(operator, like, version, salt, attributes)
+        found = inputs_like(operator, like, version, salt, attributes)
     else:
         found = _drawn_inputs(operator, version, _names(types), where, salt, attributes)
     yield from islice(found, whole_number(count, "count", least=0))
@@ -103,16 +103,26 @@ def _names(types: Sequence[str]) -> tuple[str, ...]:
     return (types,) if isinstance(types, str) else tuple(types)
 
 
-def _inputs_like(
-    operator: str, like: Values, opset: int | None, salt: str, attributes: dict[str, Any]
+def inputs_like(
+    operator: str, like: Values, opset: int | None, salt: str, attributes: dict[str, Any], start: int = 0
 ) -> Iterator[list[Array | None]]:
+    """Yield hard inputs with the types and shapes of others, without end; see `hard_inputs`.
+
+    Args:
+        operator: the operator.
+        like: the other inputs.
+        opset: the version of the operator's domain; None for the newest one.
+        salt: a text that chooses the inputs.
+        attributes: the attributes of the operator.
+        start: the number of the first inputs, on which the kind of their elements depends.
+    """
     declarations_of(operator)
     call = call_of_operator(operator, like, attributes, opset=opset)
     node = call.model.graph.node[0]
     version = main_opset(call.model)
     kinds = free_operands(node, version, call.values, ())
     hard = hard_numbers_of(node, version, call.values)
-    first = text_bits(salt) % 10**6 * PROBE_PERIOD
+    first = text_bits(salt) % 10**6 * PROBE_PERIOD + start
     for number in numbers_from(first):
         yield [
             None
