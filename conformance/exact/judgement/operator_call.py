@@ -64,16 +64,18 @@ class OperatorCall:
 
 
 def given_value(given: Any, name: str) -> Any:
-    """Return an input or output: an array, a list of arrays for a sequence, or a map.
+    """Return an input or output: an array, a list of arrays or maps for a sequence, or a map.
 
     Raises:
         UsageError: it is none of these.
     """
-    if isinstance(given, Mapping):
-        return given_map(given, name)
     if isinstance(given, (list, tuple)):
-        return [given_value(each, name) for each in given]
-    return given_array(given, name)
+        return [_given_part(each, name) for each in given]
+    return _given_part(given, name)
+
+
+def _given_part(given: Any, name: str) -> Any:
+    return given_map(given, name) if isinstance(given, Mapping) else given_array(given, name)
 
 
 def call_of_model(given: onnx.ModelProto | bytes | PathLike[str], inputs: Values) -> OperatorCall:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 X = np.random.default_rng(0).standard_normal((4, 5)).astype(np.float32)
+LIST_IN_ITSELF: list[Any] = []
+LIST_IN_ITSELF.append(LIST_IN_ITSELF)
 
 
 def softmax(x: Any) -> Any:
@@ -205,6 +207,7 @@ class TestOperators:
             (("Softmax", [X, X], [Y]), {}, "usage.value-count"),
             (("Softmax", [X], [Y, Y]), {}, "usage.value-count"),
             (("Softmax", [X], [1.0]), {}, "usage.not-an-array"),
+            (("Softmax", [X], [LIST_IN_ITSELF]), {}, "usage.not-an-array"),
             (("Softmax", [np.zeros(2, object)], [object()]), {}, "usage.not-an-array"),
             (("com.microsoft.BiasGelu", {"A": X}, [Y]), {}, "usage.names-unknown"),
             ((two_nodes(), {"X": X}, {}), {}, "usage.value-missing"),
