@@ -176,6 +176,12 @@ class TestOperators:
         assert judge("Gelu", [x], [gelu])
         assert judge("Gelu", [x], [gelu.astype(np.float16).astype(np.float32)]).wrong > 400
 
+    def test_softmax_in_base_2_with_a_factor_of_float_is_admissible(self):
+        x = np.random.default_rng(5).uniform(-90, 0, (4000, 3)).astype(np.float32)
+        x[0] = [-23.7249203, -254.435669, -87.1015778]
+        power = np.exp2((x - x.max(-1, keepdims=True)) * np.float32(np.log2(np.e)))
+        assert judge("Softmax", [x], [power / power.sum(-1, keepdims=True)])
+
     def test_gemm_whose_terms_overflow_before_an_infinity_is_undetermined(self):
         a = np.array([[1, 1]], np.float32)
         b = np.array([[-2e38], [np.inf]], np.float32)

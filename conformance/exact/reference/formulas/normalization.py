@@ -38,10 +38,10 @@ def softmax(X: T, axes: Sequence[int]) -> T:
 
 
 def _exp_in_base_2(X: T) -> T:
-    """Return Exp2(Log2(e) X) in float or double, with the rounding of the product."""
+    """Return Exp2(Log2(e) X) in float or double, with the roundings of Log2(e) and of the product."""
     if type_name(X.dtype) in NARROW:
         return exp(X)
-    return exp(1.0 * X)  # the product rounds once
+    return exp(1.0 * (1.0 * X))
 
 
 def _exponential_of_logarithm(X: T, axes: Sequence[int]) -> T:
