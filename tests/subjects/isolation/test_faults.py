@@ -48,6 +48,7 @@ pytestmark = [
 
 SHORT = Limits(timeout=HANG)
 LITTLE = Limits(timeout=30, memory=2**36)
+PATIENT = Limits(timeout=120)
 NARROW = Limits(timeout=30, line=2**20)
 
 # the fault, its limits, the verdict, the phase and a part of the message
@@ -90,7 +91,7 @@ FAULTS = [
     (fakes.returns_masked_arrays, None, FAIL, "compare", "wrong"),
     (fakes.returns_much, None, ERROR, "run", ""),
     (fakes.hangs_when_freed, SHORT, TIMEOUT, "run", "within 4 s"),
-    (fakes.writes_gigabytes, None, PASS, None, ""),
+    (fakes.writes_gigabytes, PATIENT, PASS, None, ""),
     (fakes.opens_many_files, None, PASS, None, ""),
 ]
 
