@@ -316,7 +316,7 @@ class TestResume:
     @pytest.mark.parametrize(
         ("kind", "edit", "code"),
         [
-            ("header", {"selections": [{"tag": ["no tag"]}]}, "unknown.no-such-tag"),
+            ("header", {"selections": [{"tag": ["no tag"]}]}, "name.not-in-corpus"),
             ("header", {"selections": [{"shard": {"number": 9, "of": 1}}]}, "results.malformed"),
             ("header", {"clauses": {"adam": {"text": "anything passes", "source": "me"}}}, "usage.resume-other-run"),
             ("case", {"title": "not the title"}, "usage.resume-other-run"),
