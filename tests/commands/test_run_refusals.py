@@ -61,6 +61,9 @@ class TestErrors:
     def test_module_without_prepare_is_rejected(self, run):
         assert_bad_input(run("-b", "json"), "subject.not-a-backend", "json", "prepare")
 
+    def test_module_with_a_backend_class_names_the_class(self, run):
+        assert_bad_input(run("-b", "fake_subject"), "subject.not-a-backend", "fake_subject:")
+
     @pytest.mark.parametrize(
         ("name", "source", "reason"),
         [

@@ -226,7 +226,8 @@ def load_target(request: Request) -> tuple[Any, str]:
         raise Refused(
             "subject.not-a-backend",
             f"{prose} has no function `prepare`.",
-            "Name a module or class with ONNX's interface: prepare(model, device), then run(inputs).",
+            _suggested_backend(request, found)
+            + "Name a module or class with ONNX's interface: prepare(model, device), then run(inputs).",
         )
     if not is_backend and not callable(found):
         raise Refused(
@@ -238,6 +239,18 @@ def load_target(request: Request) -> tuple[Any, str]:
     package = sys.modules.get(request["module"].partition(".")[0])
     version = getattr(found, "__version__", None) or getattr(package, "__version__", None)
     return found, str(version) if version else "unknown"
+
+
+def _suggested_backend(request: Request, found: Any) -> str:
+    """Return a sentence that names the backend that the module defines, if there is one."""
+    defined = [
+        name
+        for name, value in vars(found).items()
+        if isinstance(value, type)
+        and value.__module__ == request["module"]
+        and callable(getattr(value, "prepare", None))
+    ]
+    return f"Did you mean {request['name']}:{defined[0]}? " if defined and not request["attribute"] else ""
 
 
 def _prose(request: Request) -> str:
