@@ -455,11 +455,13 @@ def test_operator_without_reference_is_not_judged(tmp_path: Path) -> None:
 
 def test_reports_have_every_node(chain: LoadedModel) -> None:
     evil = EvaluatorBackend(lambda values, *_: {name: value + np.float32(1) for name, value in values.items()})
-    result = replace(audit(chain, evil), version="<script>alert(1)</script>")
+    mistakes = {"Relu": "ignores <everything>"}
+    result = replace(audit(chain, evil), version="<script>alert(1)</script>", mistakes=mistakes)
     document = audit_document(chain, [result], ["X float 2x3x4"], 0)
     assert [node.verdict for node in document.audits[0].nodes] == [node.verdict for node in result.nodes]
     page = render_page(chain, [result], ["X float 2x3x4"])
     assert "<script>" not in page
+    assert "Relu ignores &lt;everything&gt;" in page
     assert (page.count("<details"), page.count("<rect")) == (4, 8)
     graph = page.partition("<h3>Graph</h3>")[2].partition("</svg>")[0]
     assert graph.count("<path") == 3
