@@ -252,7 +252,9 @@ def _schema_of(op_type: str, version: int, domain: str) -> Any:
         return onnx.defs.get_schema(op_type, version, domain)
     except (onnx.defs.SchemaError, TypeError):  # the latter for a name that is not UTF-8, or for a version of 2**31
         known = {schema.name for schema in onnx.defs.get_all_schemas() if schema.domain == domain}
-        raise UnknownName("operator", name=op_type, opset=version, known=sorted(known)) from None
+        raise UnknownName(
+            "operator", name=op_type, opset=version, domain=domain or "ai.onnx", known=sorted(known)
+        ) from None
 
 
 def _by_name(given: Values, names: Sequence[str], kind: str) -> dict[str, Any]:
