@@ -80,7 +80,9 @@ class KernelFaultRecord:
 
 @dataclass(frozen=True)
 class KernelJudgement:
-    """The judgement of a kernel. It is true if no call is faulty, and at least one element was judged.
+    """The judgement of a kernel. It is true if no call is faulty, and enough was judged.
+
+    Enough is at least one element, if the kernel refused at most half of the calls.
 
     Attributes:
         operator: the operator.
@@ -101,12 +103,17 @@ class KernelJudgement:
     faults: tuple[KernelFaultRecord, ...] = ()
 
     def __bool__(self) -> bool:
-        return not self.faults and self.judged_calls > 0
+        return not self.faults and self.is_judged
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether an element was judged, and the kernel refused at most half of the calls."""
+        return self.judged_calls > 0 and 2 * self.unsupported <= self.calls
 
     @property
     def summary(self) -> str:
         """The outcome and the numbers of calls, in one line."""
-        found = "is wrong" if self.faults else "is admissible" if self.judged_calls else "is not judged"
+        found = "is wrong" if self.faults else "is admissible" if self.is_judged else "is not judged enough"
         text = f"the kernel of {self.operator} {found}: {len(self.faults)} of {self.calls} calls are faulty, "
         text += f"{self.judged_calls} judged with {self.elements:,} elements"
         refused = f", {self.unsupported} refused" if self.unsupported else ""
@@ -203,7 +210,8 @@ def _inputs_of_calls(operator: str, count: int, like: Values | None, salt: str, 
     if largest:
         yield from others(largest, "largest", 0, KINDS)
     if like is not None:
-        yield from hard_inputs(operator, count=count, like=like, salt=salt, **given)
+        found = hard_inputs(operator, count=count, like=like, salt=salt, **given)
+        yield from (each for each in found if where is None or where(each))
 
 
 def _size(inputs: Inputs) -> int:

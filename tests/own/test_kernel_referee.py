@@ -104,6 +104,31 @@ def test_kernel_that_supports_nothing_is_not_judged():
     assert (judgement.faults, judgement.unsupported) == ((), judgement.calls)
 
 
+def test_kernel_that_supports_few_shapes_is_not_judged_enough():
+    def refuses_two_axes(x):
+        if x.ndim == 2:
+            raise NotImplementedError
+        return np.abs(x)
+
+    judgement = judged(refuses_two_axes, "Abs")
+    assert judgement.judged_calls
+    assert judgement.unsupported > judgement.calls / 2
+    assert not judgement
+
+
+def test_inputs_like_given_ones_satisfy_the_condition_of_the_kernel():
+    finite = []
+    judge_kernel(
+        lambda x: finite.append(np.isfinite(x).all()) or np.abs(x),
+        "Abs",
+        like=[np.ones(3, np.float32)],
+        where=lambda inputs: bool(np.isfinite(inputs[0]).all()),
+        salt="a",
+    )
+    assert all(finite)
+    assert len(finite) > 20
+
+
 def test_given_shapes_are_judged_too():
     shapes = set()
 

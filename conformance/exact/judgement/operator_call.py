@@ -198,6 +198,8 @@ def call_of_operator(
         UnknownName: there is no such operator, attribute, input or output.
         UsageError: onnx rejects the node, or an attribute has another type.
     """
+    if operator.endswith(".onnx"):
+        raise UsageError("path-as-text", path=operator)
     domain, _, op_type = operator.rpartition(".")
     domain = normal_domain(domain)
     newest = onnx.defs.onnx_opset_version() if not domain else _newest_version(domain)
@@ -244,14 +246,18 @@ def _schema_of(op_type: str, version: int, domain: str) -> Any:
     """Return the schema of an operator; None if the installed onnx has no schemas of the domain.
 
     Raises:
-        UnknownName: the version of the domain has no such operator.
+        UnknownName: the domain has no such operator.
+        UsageError: the operator exists only in later versions of the domain.
     """
     if not has_schemas(domain):
         return None
     try:
         return onnx.defs.get_schema(op_type, version, domain)
     except (onnx.defs.SchemaError, TypeError):  # the latter for a name that is not UTF-8, or for a version of 2**31
-        known = {schema.name for schema in onnx.defs.get_all_schemas() if schema.domain == domain}
+        schemas = [schema for schema in onnx.defs.get_all_schemas_with_history() if schema.domain == domain]
+        if later := [schema.since_version for schema in schemas if schema.name == op_type]:
+            raise UsageError("opset-too-old", name=op_type, opset=version, since=min(later)) from None
+        known = {schema.name for schema in schemas}
         raise UnknownName(
             "operator", name=op_type, opset=version, domain=domain or "ai.onnx", known=sorted(known)
         ) from None

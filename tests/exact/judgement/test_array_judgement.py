@@ -205,6 +205,8 @@ class TestOperators:
         ("arguments", "attributes", "code"),
         [
             (("Softmx", [X], [Y]), {}, "name.operator"),
+            (("Gelu", [X], [Y]), {"opset": 13}, "usage.opset-too-old"),
+            (("model.onnx", [X], [Y]), {}, "usage.path-as-text"),
             (("acme.Softmax", [X], [Y]), {}, "name.domain"),
             (("Softmax", [X], [Y]), {"axs": 1}, "name.attribute"),
             (("Softmax", {"x": X}, [Y]), {}, "name.value"),
