@@ -65,6 +65,7 @@ def document_schema(name: str) -> dict[str, Any]:
     (schema,), definitions = msgspec.json.schema_components([type_], ref_template=REFERENCE)
     schema.pop("discriminator", None)  # OpenAPI, not JSON Schema
     bound_numbers(definitions)
+    list_keys(definitions, definitions)
     return {"$schema": DIALECT, "title": title, **schema, "$defs": definitions}
 
 
@@ -91,6 +92,15 @@ def bound_numbers(schema: Any) -> None:
         integer = next((each for each in schema.get("anyOf", ()) if each.get("type") == "integer"), {})
         for number in (each for each in schema.get("anyOf", ()) if each.get("type") == "number"):
             number.update({limit: integer[limit] for limit in ("minimum", "maximum") if limit in integer})
+
+
+def list_keys(schema: Any, definitions: dict[str, Any]) -> None:
+    """List the keys of objects in order: msgspec 0.23 refers to their type, and earlier versions repeat our list."""
+    for value in schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ():
+        list_keys(value, definitions)
+    if isinstance(schema, dict) and (names := schema.get("propertyNames")):
+        keys = definitions[names["$ref"].rpartition("/")[2]] if "$ref" in names else names
+        schema["propertyNames"] = {"enum": sorted(keys["enum"])} if "enum" in keys else names
 
 
 def any_of(names: Iterable[str]) -> dict[str, Any]:

@@ -96,6 +96,7 @@ CONTENTS = {
     ),
     "Results of released runtimes": (
         "reports/scoreboard/README",
+        "reports/scoreboard/operators",
         "reports/findings/README",
         "reports/history/README",
         "checks/upstream/README",
