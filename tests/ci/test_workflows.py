@@ -65,7 +65,8 @@ def test_steps_call_existing_sessions(script, tmp_path):
     variables = {"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}", "RECORD": str(record)}
     subprocess.run(["bash", "-e", "-c", script], cwd=tmp_path, env={**os.environ, **variables}, check=True)
     calls = record.read_text().splitlines()
-    sessions = [name for call in calls if "-m nox -s" in call for name in call.partition("-s ")[2].split()]
+    named = [call.partition("-s ")[2].partition(" -- ")[0] for call in calls if "-m nox -s" in call]
+    sessions = [name for names in named for name in names.split()]
     assert len(calls) == len(script.strip().splitlines())
     assert all(f"def {session}(" in _NOXFILE or f'    "{session}": (' in _NOXFILE for session in sessions)
 

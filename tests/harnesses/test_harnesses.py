@@ -20,12 +20,13 @@ pytestmark = pytest.mark.programs
 
 HARNESSES = ROOT / "harnesses"
 REQUIREMENTS = "needs a C++ compiler, make and nlohmann's JSON library: apt-get install g++ make nlohmann-json3-dev"
-FLAGS = "-O0 -Wall -Wextra -Werror -fsanitize=address,undefined -fno-sanitize-recover=all"
+FLAGS = "-O0 -Wall -Wextra -Werror"
+SANITIZERS = f"{FLAGS} -fsanitize=address,undefined -fno-sanitize-recover=all"
 RUNTIMES = ("onnxruntime-node", "onnxruntime-web")
 
 
-@pytest.fixture(scope="module")
-def built(tmp_path_factory) -> Path:
+@pytest.fixture(scope="module", params=[FLAGS, pytest.param(SANITIZERS, marks=pytest.mark.long)])
+def built(tmp_path_factory, request) -> Path:
     """Path of the C++ harness, built in a copy of its folder."""
     compiles = shutil.which("make") and shutil.which("g++")
     if (
@@ -40,7 +41,7 @@ def built(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("cpp") / "cpp"
     shutil.copytree(HARNESSES / "cpp", folder, ignore=shutil.ignore_patterns("harness", "runner"))
     shutil.copytree(HARNESSES / "c", folder.parent / "c")
-    subprocess.run(["make", "-C", str(folder), f"CXXFLAGS={FLAGS}"], check=True, capture_output=True)
+    subprocess.run(["make", "-C", str(folder), f"CXXFLAGS={request.param}"], check=True, capture_output=True)
     return folder / "harness"
 
 

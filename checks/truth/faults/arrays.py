@@ -220,19 +220,6 @@ FAULTS = [
         node("Hardmax", normal(5, 6), axis=0),
     ),
     Fault(
-        "nonmaxsuppression-equal",
-        "NonMaxSuppression",
-        "Boxes with an overlap equal to the threshold are removed.",
-        lambda c: c.one(*c.inputs[:3], np.nextafter(c.inputs[3], F4(0)), *c.inputs[4:]),
-        node(
-            "NonMaxSuppression",
-            array([[[0, 0, 1, 1], [0, 0, 1, 0.5], [2, 2, 3, 3]]]).reshape(1, 3, 4),
-            array(0.9, 0.8, 0.7).reshape(1, 1, 3),
-            const(5),
-            const(0.5, dtype="f4"),
-        ),
-    ),
-    Fault(
         "nonmaxsuppression-center",
         "NonMaxSuppression",
         "center_point_box is ignored.",
