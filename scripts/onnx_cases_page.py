@@ -23,7 +23,7 @@ from conformance.corpus.cases.corpus import Corpus, find_case, open_corpus
 from conformance.exact.models.arrays import is_floating
 from conformance.own.model_cases.onnx_cases import HARD_TAG, VALUE_TAG, array_of_value, node_cases
 from conformance.run.judging.returned import ReplayedBackend, UnusableValues
-from conformance.run.results.failure_groups import count_cases, group_failures
+from conformance.run.results.failure_groups import group_failures
 from conformance.run.results.results_file import read_results
 
 if TYPE_CHECKING:
@@ -210,10 +210,10 @@ def cause_lines(subject: Subject, subjects: Sequence[Subject]) -> Iterator[str]:
         if group.verdict != Verdict.FAIL:
             failed[_cell(group.sentence)][operator] += len(names)
     if failed:
-        yield from ("", "Errors:", "")
+        yield from ("", "Errors:", "", "| cases | operators | message |", "| ---: | --- | --- |")
     for text, counts in sorted(failed.items(), key=lambda each: -each[1].total()):
         operators = ", ".join(f"{operator} ({count})" for operator, count in sorted(counts.items()))
-        yield f"- {count_cases(counts.total())} of {operators}: {text}"
+        yield f"| {counts.total()} | {operators} | {text} |"
 
 
 def _cell(text: str) -> str:

@@ -36,7 +36,7 @@ KINDS = {
     Verdict.UNSUPPORTED: "unsupported",
     Verdict.SKIPPED: "unsupported",
 }
-"""What a verdict counts as; the other verdicts are errors."""
+"""The state of an operator that each verdict gives; all other verdicts give the state error."""
 
 ORDER = ("wrong", "error", "right", "unsupported")
 """The states of an operator: the first that one of its cases has."""

@@ -32,7 +32,7 @@ IMPORTS = {
     "onnx and NumPy": "import onnx, numpy",
     "the public names": "import conformance; [getattr(conformance, name) for name in conformance.__all__]",
 }
-"""What a new process imports, one after the other."""
+"""The imports whose time is measured, each in a new process."""
 
 MAX_SAMPLED = 2**16
 """Elements of a tensor above which the rows of samples take a sample."""

@@ -118,7 +118,7 @@ class ModelAudit:
 
 @dataclass(frozen=True)
 class AuditRequest:
-    """What is audited, and how.
+    """The model, backends, inputs and options of an audit.
 
     Attributes:
         model: the file of the model.

@@ -45,7 +45,7 @@ ALL_OPERATORS = "all"
 
 @dataclass(frozen=True)
 class SearchOutcome:
-    """What a search found.
+    """The result of a search.
 
     Attributes:
         found: the failing examples, and the counters.
