@@ -126,7 +126,11 @@ def keyword_matcher(keyword: str) -> Callable[[str], bool]:
 
     Upper and lower case are equivalent. Unlike in pytest, words are compared with the id alone, and not with the
     subject, the path or marks.
+
+    Raises:
+        UsageError: the expression is too long or malformed; that of a results file was not checked before.
     """
+    check_keyword(keyword)
     if not keyword.strip():
         return lambda _: True
     from _pytest.mark.expression import Expression

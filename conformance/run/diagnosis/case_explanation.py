@@ -16,7 +16,7 @@ from conformance.exact.clauses import clauses
 from conformance.exact.models.arrays import array_of, copy_of_value
 from conformance.exact.models.spec_text import locator_lines
 from conformance.exact.models.summaries import tensor_preview
-from conformance.exact.reference.node_enclosures import enclose, outputs_of_model
+from conformance.exact.reference.node_enclosures import enclose_by_any_text, outputs_of_model
 from conformance.exact.reference.oracle import quiet_evaluation
 from conformance.exact.reference.tolerances import SILENCES
 from conformance.run.judging.accuracy import accuracy_grades, strictest_attained_grade
@@ -201,7 +201,7 @@ def _reasons_of_open_elements(case: LoadedCase, data_set: DataSet) -> dict[str, 
     """Return what the pages of the operators leave open for each output of a data set."""
     try:
         with quiet_evaluation():
-            outputs = outputs_of_model(enclose, case.model, data_set.inputs)
+            outputs = outputs_of_model(enclose_by_any_text, case.model, data_set.inputs)
     except Unsupported:
         return {}
     names = (value.name for value in case.model.graph.output)

@@ -317,6 +317,8 @@ class TestResume:
         ("kind", "edit", "code"),
         [
             ("header", {"selections": [{"tag": ["no tag"]}]}, "name.not-in-corpus"),
+            ("header", {"selections": [{"keyword": "(" * 2000}]}, "usage.keyword-too-long"),
+            ("header", {"selections": [{"keyword": "a b"}]}, "usage.malformed-keyword"),
             ("header", {"selections": [{"shard": {"number": 9, "of": 1}}]}, "results.malformed"),
             ("header", {"clauses": {"adam": {"text": "anything passes", "source": "me"}}}, "usage.resume-other-run"),
             ("case", {"title": "not the title"}, "usage.resume-other-run"),
