@@ -49,6 +49,7 @@ def audit(
     resume: Path | None = None,
     timeout: float = 60.0,
     no_isolation: bool = False,
+    quiet: bool = False,
 ) -> None:
     """Judge every node of your own model on the values that the runtime itself computed.
 
@@ -93,14 +94,15 @@ def audit(
         no_isolation=no_isolation,
         is_command=True,
     )
-    show = partial(print_line, err=reports.take_standard_output)
+    show_outcome = partial(print_line, err=reports.take_standard_output)
+    show: Callable[[str], None] = (lambda _: None) if quiet else show_outcome
     with prepare_audit(request) as prepared:
         _show_inputs(prepared, show)
         expectations = read_expectations_by_subject(expect, prepared.subject_texts, CORPUS) if expect else {}
         result = prepared.run(_observer(show))
     if output is not None and write_cases(output, (case for each in result.audits for case in each.cases)):
         show(f"Wrote {output}.")
-    if _report(result, reports, expectations, show) is AuditOutcome.FAILED:
+    if _report(result, reports, expectations, show_outcome) is AuditOutcome.FAILED:
         raise typer.Exit(ExitStatus.FAILS)
 
 

@@ -54,6 +54,8 @@ class TestBackends:
         assert told.count(" on given_table") == 3
         assert "--operator Softmax" in told
         assert "generate" not in run("-b", "given_table", "--no-diagnosis", "--tag", "float").out
+        assert "--operator Softmax" in run("-b", "given_table", "--no-diagnosis", "--operator", "Softmax").out
+        assert "generate" not in run("-b", "given_table", "--no-diagnosis", "--operator", "ArgMax").out
 
     def test_run_shows_only_smallest_case_of_cause(self, run):
         ended = run("-b", "fake_subject:raises_on_run", "--no-diagnosis")

@@ -138,7 +138,9 @@ def text_lines(audit: SubjectAudit) -> Iterator[str]:
         ("WRONG", audit.wrong_probes, wrong_text),
         ("SHOULD", audit.probes_below_should, should_text),
     ):
-        yield from _fault_lines(audit, f"{kind} ON HARD DATA", [each.node for each in probes], text)
+        shown = {text(node) for node in (audit.wrong_nodes if kind == "WRONG" else audit.nodes_below_should)}
+        others = [each.node for each in probes if text(each.node) not in shown]
+        yield from _fault_lines(audit, f"{kind} ON HARD DATA", others, text)
 
 
 def probes_text(probes: Sequence[ProbedNode]) -> str:

@@ -186,7 +186,6 @@ def make_inputs(graph: onnx.GraphProto, shapes: Mapping[str, tuple[int, ...]], s
         graph: the main graph of the model.
         shapes: the shapes of inputs, and the sizes of named dimensions, by name.
         seed: the seed.
-        number: the number of the data set.
 
     Raises:
         UsageError: an input is not a tensor of a type that can be made, a shape contradicts the model, or a name is

@@ -29,7 +29,7 @@ from conformance.run.corpus_run.run_session import (
 from conformance.run.corpus_run.runner import Executor, RunJob, divide_into_chunks, judge_corpus, subject_infos
 from conformance.run.corpus_run.settings import settings_from_options
 from conformance.run.expectations.criterion import MissingCause
-from conformance.run.results.records import Judged
+from conformance.run.results.records import FLAG_GIVEN, Judged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -119,7 +119,7 @@ def _selection(config: pytest.Config) -> dict[str, str]:
     arguments = [str(argument) for argument in config.invocation_params.args]
     given["pytest"] = [argument for argument in arguments if "::" in argument and not argument.startswith("-")]
     texts = {name: " ".join(value) if isinstance(value, list) else value for name, value in given.items() if value}
-    return {name: "yes" if value is True else str(value) for name, value in texts.items()}
+    return {name: FLAG_GIVEN if value is True else str(value) for name, value in texts.items()}
 
 
 def _share_last_failed(config: pytest.Config, items: Iterable[pytest.Item], level: Level) -> None:

@@ -252,8 +252,13 @@ class JudgedResults:
             return []
         return missing_operator_sentences(errors, self._verdicts, lambda case: self._facts_of(case).operators)
 
-    def other_operators(self, backends: Collection[str]) -> list[str]:
-        """Return a sentence for each backend on operators that have no case of their own in the suite's corpus."""
+    def other_operators(self, backends: Collection[str], selected: Collection[str]) -> list[str]:
+        """Return a sentence for each backend on operators that have no case of their own in the suite's corpus.
+
+        Args:
+            backends: the names of the backends.
+            selected: the operators that selected the cases, and of which the sentence speaks; empty for all.
+        """
         if self._corpus.name or not backends:
             return []
         passing: dict[str, set[str]] = {id: set() for id in backends}
@@ -265,6 +270,10 @@ class JudgedResults:
                 passing[subject] |= facts.operators
         if not families:  # no result was received
             return []
+        if selected:
+            passing = {
+                subject: names & {*selected} for subject, names in passing.items() if names & {*selected} - families
+            }
         return [other_operators_sentence(subject, operators, families) for subject, operators in passing.items()]
 
     def failing_cases(self) -> dict[str, list[str]]:

@@ -29,7 +29,7 @@ from conformance.run.expectations.criterion import Completeness, MissingCause, P
 from conformance.run.expectations.expectations_file import read_expectations_by_subject
 from conformance.run.expectations.rules import criterion_for_run
 from conformance.run.judging.profile_rules import load_profile
-from conformance.run.results.records import Selection
+from conformance.run.results.records import FLAG_GIVEN, Selection
 from conformance.subjects.calling.subject_names import SubjectKind
 from conformance.subjects.isolation.start_subjects import clients_of
 
@@ -87,7 +87,7 @@ class RunSession:
                 interrupted run is another run.
         """
         self.settings = settings
-        self.more_options = {"--lf": "yes"} if last_failed else more_options
+        self.more_options = {"--lf": FLAG_GIVEN} if last_failed else more_options
         self._interrupted_run = interrupted_run
         self.completed = interrupted_run.completed if interrupted_run else frozenset[Item]()
         if starting is None and interrupted_run is None:
@@ -192,9 +192,10 @@ class RunSession:
 
     @property
     def first_backends(self) -> list[str]:
-        """The backends of a run of the whole corpus without expectations, as the first run of a backend is."""
+        """The backends of a run without expectations that selects all cases, or those of operators, as a first run."""
         settings = self.settings
-        is_part = self._is_selected or len(self.items) < len(self._all_items)
+        others = structs.replace(settings.selection, operator=())
+        is_part = others != Selection() or len(self.items) < len(self._all_items)
         if is_part or settings.expect or settings.baseline or settings.relative_to:
             return []
         return [subject.id for subject in self.subjects if subject.kind is SubjectKind.BACKEND]

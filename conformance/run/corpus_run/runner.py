@@ -254,7 +254,9 @@ def _finish(session: RunSession, execution: Execution, *, is_interrupted: bool) 
         fault,
         is_interrupted,
         judged.missing_operators(),
-        judged.other_operators(session.first_backends) if not is_interrupted else [],
+        judged.other_operators(session.first_backends, session.settings.selection.operator)
+        if not is_interrupted
+        else [],
     )
 
 

@@ -34,7 +34,7 @@ from conformance.run.results.failure_groups import (
     location_file,
     violated_clause,
 )
-from conformance.run.results.records import ClauseRecord
+from conformance.run.results.records import FLAG_GIVEN, ClauseRecord
 from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
 
 if TYPE_CHECKING:
@@ -202,7 +202,9 @@ def _selection_line(outcome: Outcome) -> str:
     others = corpus.cases - corpus.selected
     if not others:
         return line
-    if selected_by := [f"{name} {value}" for name, value in outcome.header.selection_options.items()]:
+    if selected_by := [
+        name if value == FLAG_GIVEN else f"{name} {value}" for name, value in outcome.header.selection_options.items()
+    ]:
         return f"{line} (selected by {' '.join(selected_by)})"
     kinds = {subject.kind for subject in outcome.header.subjects}
     missing = next((kind.prose for kind in SubjectKind if kind not in kinds), "")
@@ -280,11 +282,12 @@ def _notes(outcome: Outcome) -> Iterator[str]:
 
 
 def _unexplained(outcome: Outcome, detail: Detail) -> Iterator[str]:
-    """Yield lines on failures that were not examined or not diagnosed, and with -v on those that no mutant explains."""
+    """Yield lines on failures that were not diagnosed, and with -v on those that were not examined or explained."""
     footer = outcome.footer
-    shown = footer.unexplained if detail is Detail.CASES else []
+    is_complete = detail is Detail.CASES
+    shown = footer.unexplained if is_complete else []
     yield from map(failure_groups.unexplained_sentence, shown)
-    left = list(failure_groups.not_examined_sentences(footer, outcome.failing_cases))
+    left = list(failure_groups.not_examined_sentences(footer, outcome.failing_cases)) if is_complete else []
     yield from left
     for one in footer.undiagnosed:
         failures = f"failures of {one.operator}" if one.operator else "failures"

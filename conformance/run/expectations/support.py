@@ -72,6 +72,7 @@ class SupportCounter:
     def __init__(self) -> None:
         self._cases: Counter[str] = Counter()
         self._unsupported: dict[str, list[str]] = defaultdict(list)
+        self._answered: set[str] = set()
 
     def add(self, name: str, case: str, verdict: Verdict) -> None:
         """Count a result of a case; `name` is its operator and element type, or empty."""
@@ -79,6 +80,8 @@ class SupportCounter:
             self._cases[name] += 1
             if verdict is Verdict.UNSUPPORTED:
                 self._unsupported[name].append(case)
+            elif verdict is not Verdict.ERROR:
+                self._answered.add(name)
 
     def lost(self, listed: Sequence[Support]) -> Iterator[tuple[Support, list[str]]]:
         """Yield each listed support that is lost, with the ids of the unsupported cases.
@@ -97,7 +100,7 @@ class SupportCounter:
         return [support.name for support in listed if support.name not in self._cases]
 
     def supports(self, listed: Sequence[Support], *, is_complete: bool) -> list[Support]:
-        """Return what the subject supports, sorted by name.
+        """Return what the subject supports, sorted by name; of these it answered at least one case without an error.
 
         Args:
             listed: the supports that the file lists now.
@@ -105,7 +108,9 @@ class SupportCounter:
                 cases is only increased.
         """
         found = {
-            name: Support(name, cases - len(self._unsupported[name]), cases) for name, cases in self._cases.items()
+            name: Support(name, cases - len(self._unsupported[name]), cases)
+            for name, cases in self._cases.items()
+            if name in self._answered
         }
         for support in listed if not is_complete else ():
             now = found.get(support.name, support)

@@ -603,6 +603,10 @@ class Shard(Struct, frozen=True, order=True, forbid_unknown_fields=True):
         return f"{self.number}/{self.of}"
 
 
+FLAG_GIVEN = "yes"
+"""The value of an option of a selection that has no value, such as `--lf`."""
+
+
 class Selection(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """The conditions on the cases of a run; a case is selected if it satisfies all of them.
 

@@ -141,6 +141,11 @@ class TestSupports:
         listed = [Support("B"), Support("C"), Support("D")]
         assert list(map(str, counter.supports(listed, is_complete=True))) == ["A", "B in 1 of 3 cases"]
 
+    def test_operator_whose_cases_all_end_in_errors_is_not_supported(self):
+        counter = counted(A=(1, 0))
+        counter.add("E", "test_e", Verdict.ERROR)
+        assert list(map(str, counter.supports([], is_complete=True))) == ["A"]
+
     def test_partial_run_keeps_what_it_does_not_contradict(self):
         counter = counted(A=(2, 0), B=(1, 2))
         listed = [Support("A", 5, 8), Support("B", 9, 10), Support("D")]
