@@ -26,7 +26,7 @@ from conformance.base.serialization.printable_text import first_line
 from conformance.base.verdicts import Level, Verdict
 from conformance.exact.judgement.array_judgement import Judgement, judge, judged_level
 from conformance.exact.judgement.given_arrays import given_array, shown
-from conformance.exact.judgement.hard_inputs import hard_inputs, inputs_like
+from conformance.exact.judgement.hard_inputs import hard_inputs, inputs_like, long_sums
 from conformance.exact.judgement.operator_call import call_of_operator
 from conformance.subjects.adapters.kernel import CheckedKernel, KernelFault
 from conformance.subjects.adapters.server import Unsupported
@@ -192,7 +192,7 @@ def _inputs_of_calls(operator: str, count: int, like: Values | None, salt: str, 
     """Yield the inputs of each call: drawn shapes with two sets of elements, the largest one with more, and given ones.
 
     A set of elements has a kind: few elements of small shapes are NaN, infinite or large, so the largest shape has each
-    kind.
+    kind. If the operator computes sums, the last drawn calls have exact sums of many terms.
     """
     where = options["where"]
     given = {key: each for key, each in options.items() if key not in ("types", "where")}
@@ -202,13 +202,20 @@ def _inputs_of_calls(operator: str, count: int, like: Values | None, salt: str, 
         found = inputs_like(operator, inputs, options["opset"], f"{salt}/{name}", attributes, start)
         yield from (each for each in islice(found, most) if where is None or where(each))
 
-    largest: Inputs = []
+    every: list[Inputs] = []
     for number, drawn in enumerate(hard_inputs(operator, count=count, salt=salt, **options)):
         yield drawn
         yield from others(drawn, str(number), number, 1)
-        largest = max(largest, drawn, key=_size)
-    if largest:
+        every.append(drawn)
+    largest = max(every, key=_size, default=None)
+    if largest is not None:
         yield from others(largest, "largest", 0, KINDS)
+    for drawn in sorted(every, key=_size):  # small inputs have room for a long axis
+        found = long_sums(operator, drawn, options["opset"], f"{salt}/long", attributes)
+        long = [each for each in found if where is None or where(each)]
+        yield from long
+        if long:
+            break
     if like is not None:
         found = hard_inputs(operator, count=count, like=like, salt=salt, **given)
         yield from (each for each in found if where is None or where(each))

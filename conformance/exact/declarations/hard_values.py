@@ -207,31 +207,6 @@ def probe_values(operator: str, name: str, array: Array, kind: str, number: int,
     return np.where(chosen & ~np.isnan(only.astype(np.float64)), only, array)
 
 
-def exact_sum_values(text: str, array: Array, terms: int, *, is_sparse: bool) -> Array:
-    """Return elements whose sums are exact in every order of addition, so that a lost term shows.
-
-    Sparse elements are powers of two, and a sum has about one of them. The sum of the others, which are small positive
-    integers, has no more digits than the type.
-
-    Args:
-        text: the text on which the elements depend.
-        array: the elements that the model has.
-        terms: the number of terms of a sum.
-        is_sparse: whether a sum has about one term that is not 0.
-    """
-    bits = element_bits(f"{text}/exact", array.shape)
-    period = np.uint64(terms if is_sparse else max(1, 4 * terms >> _DIGITS.get(array.dtype.name, 24)))
-    powers = (
-        np.where(bits & np.uint64(1 << 40), 2.0, 0.5) if is_sparse else 1.0 + (bits >> np.uint64(40)) % np.uint64(3)
-    )
-    chosen = (bits % period == 0) | (bits == bits.min(initial=bits.max(initial=0)))
-    return np.where(chosen, powers, 0.0).astype(array.dtype)
-
-
-_DIGITS = {"float16": 11, "bfloat16": 8, "float64": 53}
-"""The binary digits of the types of floating-point numbers other than float."""
-
-
 def probe_indices(text: str, array: Array, sizes: Array, *, has_negative: bool, keeps_order: bool) -> Array:
     """Return other valid indices.
 

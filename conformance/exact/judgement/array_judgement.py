@@ -18,7 +18,8 @@ import onnx
 from conformance.base.errors import UnknownName, UsageError
 from conformance.base.serialization.printable_text import first_line
 from conformance.base.verdicts import Level, Unsupported
-from conformance.exact.judgement.distances import find_distances
+from conformance.exact.declarations.exact_sums import summed_terms
+from conformance.exact.judgement.distances import find_distances, noticed_text
 from conformance.exact.judgement.given_arrays import whole_number
 from conformance.exact.judgement.node_comparison import (
     NodeComparison,
@@ -133,6 +134,9 @@ class Judgement:
         faults: what is wrong with the type or the shape of an output, or with a sequence.
         not_judged: the number of elements that were not judged, by reason.
         share: the largest difference as a share of the bound; infinite for an element that must be equal and differs.
+        noticed: the smallest relative error that would be wrong if all elements of any output had it; infinite if none
+            would be.
+        terms: the number of terms of each sum of the operator; 1 if it has none.
     """
 
     title: str
@@ -144,6 +148,8 @@ class Judgement:
     faults: tuple[str, ...] = ()
     not_judged: Mapping[str, int] = field(default_factory=dict)
     share: float = 0.0
+    noticed: float = 0.0
+    terms: int = 1
 
     def __bool__(self) -> bool:
         return not self.is_wrong and self.is_judged
@@ -177,6 +183,8 @@ class Judgement:
 
     def _lines(self) -> Iterator[str]:
         yield self.summary
+        if self.judged and self.noticed and not self.is_wrong:
+            yield f"  smallest noticed error of all elements: {noticed_text(self.noticed, self.terms)}"
         yield from (f"  {element}" for element in self.wrong_elements[:MAX_SHOWN_ELEMENTS])
         if self.wrong > MAX_SHOWN_ELEMENTS:
             yield f"  and {self.wrong - MAX_SHOWN_ELEMENTS:,} more"
@@ -434,6 +442,8 @@ class _OutputJudge:
         self.wrong = 0
         self.judged = 0
         self.share = 0.0
+        self.noticed = 0.0
+        self.terms = 1
 
     def judge(self) -> Judgement:
         """Return the judgement."""
@@ -461,6 +471,8 @@ class _OutputJudge:
             tuple(self.faults),
             {reason: count for reason, count in self.not_judged.items() if count or reason not in ALWAYS_COUNTED},
             self.share,
+            self.noticed,
+            self.terms,
         )
 
     def judge_node(self, node: onnx.NodeProto, *, is_last: bool) -> None:
@@ -530,6 +542,9 @@ class _OutputJudge:
         if comparison.disagreement is not None:
             left = sum(output.size for output in comparison.part.outputs.values())
             self.add_not_judged(comparison.disagreement, left - sum(each.actual.size for each in comparison.outputs))
+        known = {name: self.values[name] for name in (*node.input, *node.output) if name in self.values}
+        shapes = {name: tuple(each.shape) for name, each in known.items() if isinstance(each, (np.ndarray, Enclosure))}
+        self.terms = max(self.terms, summed_terms(node, shapes))
         if comparison.unknown:
             self.add_not_judged("the reference has no value", comparison.unknown)
         for output in comparison.outputs:
@@ -540,6 +555,7 @@ class _OutputJudge:
                 )
             self.judged += int(np.count_nonzero(distances.is_judged))
             self.share = max(self.share, float(distances.shares.max()))
+            self.noticed = max(self.noticed, distances.smallest_noticed)
             places = np.flatnonzero(distances.shares > 1)
             self.wrong += len(places)
             if len(places) > MAX_WRONG_ELEMENTS:

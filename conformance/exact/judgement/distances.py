@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -54,6 +55,21 @@ class Distances:
             return 0.0 if ((bounds == 0) & self.is_judged).any() else np.inf
         with np.errstate(all="ignore"):
             return float((bounds / sizes).min(initial=np.inf, where=is_relative & self.is_judged))
+
+
+def noticed_text(noticed: float, terms: int) -> str:
+    """Return the smallest relative error in every element that would show, and whether a lost term would.
+
+    Args:
+        noticed: the error; see `Distances.smallest_noticed`.
+        terms: the number of terms of each sum; 1 if there are no sums.
+    """
+    if not noticed:
+        return "any difference"
+    text = "none" if math.isinf(noticed) else f"{noticed:.2g}"
+    if terms == 1:
+        return text
+    return f"{text}; a lost one of {terms} terms: {'not ' if noticed * terms > 1 else ''}noticed"
 
 
 def are_comparable(actual: Array, expected: Tensor) -> bool:

@@ -17,23 +17,24 @@ from conformance.base.errors import UsageError
 from conformance.base.verdicts import Unsupported
 from conformance.exact.declarations.declaration_tables import declarations_of, has_schemas
 from conformance.exact.declarations.drawing import InvalidNodeError, draw_node, draw_valid_node
+from conformance.exact.declarations.exact_sums import MIN_SUMMED_TERMS, SUMS, exact_sums, summed_terms
 from conformance.exact.declarations.hard_values import free_operands, hard_elements, hard_numbers_of, text_bits
 from conformance.exact.judgement.given_arrays import whole_number
 from conformance.exact.judgement.node_comparison import output_shape_by_inference
 from conformance.exact.judgement.operator_call import call_of_operator
 from conformance.exact.models.arrays import is_floating, type_name
-from conformance.exact.models.graphs import main_opset
+from conformance.exact.models.graphs import is_operator, main_opset
 from conformance.exact.reference.node_enclosures import NodeScope, enclose
 from conformance.exact.reference.nodes import attribute_values
 from conformance.exact.reference.numbers.enclosure import Enclosure
 from conformance.exact.reference.oracle import EVALUATION_ERRORS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Container, Iterator, Sequence
 
     from hypothesis.strategies import SearchStrategy
 
-    from conformance.exact.judgement.operator_call import Values
+    from conformance.exact.judgement.operator_call import OperatorCall, Values
     from conformance.exact.models.arrays import Array
 
 MAX_DRAWS = 400
@@ -108,6 +109,8 @@ def inputs_like(
 ) -> Iterator[list[Array | None]]:
     """Yield hard inputs with the types and shapes of others, without end; see `hard_inputs`.
 
+    Behind the first ones come those with exact sums, if the operator computes sums of many terms.
+
     Args:
         operator: the operator.
         like: the other inputs.
@@ -132,6 +135,86 @@ def inputs_like(
             else call.values[name]
             for name in node.input
         ]
+        if number == first:
+            yield from _exact_sums_of(call, kinds, salt)
+
+
+def _exact_sums_of(call: OperatorCall, free: Container[str], salt: str) -> Iterator[list[Array | None]]:
+    """Yield the inputs of a call with exact sums, see `conformance.exact.declarations.exact_sums`."""
+    node = call.model.graph.node[0]
+    for values in exact_sums(node, call.values, free, _terms_of(call), salt):
+        yield [values[name] if name else None for name in node.input]
+
+
+def _terms_of(call: OperatorCall) -> int:
+    """Return the number of terms of each sum of a call; 1 if it computes no sums, or sums of integers."""
+    node = call.model.graph.node[0]
+    arrays = {name: each for name, each in call.values.items() if isinstance(each, np.ndarray)}
+    if not is_operator(node, *SUMS) or node.input[0] not in arrays:
+        return 1
+    result = output_shape_by_inference(call.model, node.output[0], arrays)
+    shapes = {name: each.shape for name, each in arrays.items()}
+    return summed_terms(node, shapes if result is None else {**shapes, node.output[0]: result})
+
+
+def long_sums(
+    operator: str, inputs: Sequence[Array | None], opset: int | None, salt: str, attributes: dict[str, Any]
+) -> Iterator[list[Array | None]]:
+    """Yield inputs with exact sums of many terms, of the types and ranks of others; none for other operators.
+
+    Args:
+        operator: the operator.
+        inputs: the other inputs. An axis of the first one, and of the second one if it has to fit, becomes long.
+        opset: the version of the operator's domain; None for the newest one.
+        salt: a text that chooses the elements.
+        attributes: the attributes of the operator.
+    """
+    first = inputs[0]
+    call = call_of_operator(operator, inputs, attributes, opset=opset)
+    if first is None or not first.size or not is_operator(call.model.graph.node[0], *SUMS):
+        return
+    others: list[int | None] = [None]
+    if len(inputs) > 1 and inputs[1] is not None:
+        others += range(inputs[1].ndim)
+    for axis in range(first.ndim):
+        for other in others:
+            longer = _with_long_axes(inputs, axis, other)
+            if longer is None:
+                continue
+            try:
+                call = call_of_operator(operator, longer, attributes, opset=opset)
+                terms = _terms_of(call)
+            except UsageError:
+                continue
+            if terms >= MIN_SUMMED_TERMS and _fit(operator, longer, attributes, main_opset(call.model)):
+                kinds = free_operands(call.model.graph.node[0], main_opset(call.model), call.values, ())
+                yield from _exact_sums_of(call, kinds, salt)
+                return
+
+
+LONG_AXIS = 2**14
+MAX_LONG_ELEMENTS = 2**18
+"""Length of the long axis of inputs with long sums, and the largest number of elements of such an input."""
+
+
+def _with_long_axes(inputs: Sequence[Array | None], axis: int, other: int | None) -> list[Array | None] | None:
+    """Return zeros in place of inputs, with a long axis of the first and perhaps of the second one.
+
+    The result is None if the two axes have different sizes, or an operand has too many other elements.
+    """
+    places = {0: axis} if other is None else {0: axis, 1: other}
+    length = LONG_AXIS
+    for place, chosen in places.items():
+        array = inputs[place]
+        if array is None or not array.size or not is_floating(array.dtype):
+            return None
+        length = min(length, MAX_LONG_ELEMENTS // (array.size // array.shape[chosen]))
+    longer = list(inputs)
+    for place, chosen in places.items():
+        array = inputs[place]
+        assert array is not None
+        longer[place] = np.zeros((*array.shape[:chosen], length, *array.shape[chosen + 1 :]), array.dtype)
+    return longer
 
 
 def _drawn_inputs(

@@ -12,6 +12,7 @@ import msgspec
 
 from conformance.base.serialization.printable_text import ratio_text
 from conformance.base.verdicts import Level
+from conformance.exact.judgement.distances import noticed_text
 from conformance.exact.judgement.node_comparison import JudgedElement, bound_source, number_text
 from conformance.exact.models.graphs import operator_text
 from conformance.own.audit.judgement import JudgedNode, JudgedResult, NodeVerdict
@@ -391,15 +392,9 @@ def open_text(node: JudgedNode) -> str:
     return f"{_place(node)}: {_element_name(element)} is {value}; {are_open} open{why}"
 
 
-def noticed_text(node: JudgedNode) -> str:
-    """Return the smallest relative error in every element that would show, and whether a lost term would."""
-    noticed = node.noticed if node.level is Level.MUST else node.should_noticed
-    if not noticed:
-        return "any difference"
-    text = "none" if math.isinf(noticed) else f"{noticed:.2g}"
-    if node.terms == 1:
-        return text
-    return f"{text}; a lost one of {node.terms} terms: {'not ' if noticed * node.terms > 1 else ''}noticed"
+def node_noticed_text(node: JudgedNode) -> str:
+    """Return the smallest relative error in every element of a node that would show, and whether a lost term would."""
+    return noticed_text(node.noticed if node.level is Level.MUST else node.should_noticed, node.terms)
 
 
 def weak_text(node: JudgedNode) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 from msgspec import Struct, structs
 
 from conformance.base.verdicts import Level, Unsupported
+from conformance.exact.declarations.exact_sums import summed_terms
 from conformance.exact.judgement import samples
 from conformance.exact.judgement.node_comparison import (
     JudgedElement,
@@ -26,7 +27,7 @@ from conformance.exact.reference.node_enclosures import NodeScope, inner_node_co
 from conformance.exact.reference.numbers.enclosure import Enclosure
 from conformance.exact.reference.oracle import EVALUATION_ERRORS
 from conformance.exact.reference.tolerances import NARROW, SILENCES
-from conformance.own.graphs.arithmetic import operation_count, summed_terms
+from conformance.own.graphs.arithmetic import operation_count
 from conformance.own.graphs.cutting import inferred_shape, part_of
 from conformance.own.graphs.intermediate_values import Exposure
 

@@ -17,12 +17,11 @@ import numpy as np
 from msgspec import structs
 
 from conformance.base.verdicts import Level
-from conformance.exact.declarations.hard_values import exact_sum_values, free_operands, hard_elements, hard_numbers_of
-from conformance.exact.models.arrays import is_computed
+from conformance.exact.declarations.exact_sums import SUMS, exact_sums, summed_terms
+from conformance.exact.declarations.hard_values import free_operands, hard_elements, hard_numbers_of
 from conformance.exact.models.graphs import is_operator, main_opset, names_taken_by, subgraphs_of, with_inferred_types
 from conformance.exact.models.input_files import DeclaredInput, required_input_names
 from conformance.own.audit.judgement import JudgedNode, NodeVerdict, judge_last
-from conformance.own.graphs.arithmetic import SUMS, summed_terms
 from conformance.own.graphs.cutting import cut
 from conformance.own.graphs.intermediate_values import Exposure, SubjectRefused, run_each
 
@@ -240,27 +239,10 @@ def _probe(
 def _exact_sums(
     node: onnx.NodeProto, recorded: RecordedValues, inputs: Mapping[str, Array], free: Container[str]
 ) -> list[dict[str, Array]]:
-    """Return operands of a sum of floating-point numbers that make it exact: sparse ones, and small integers."""
-    name = node.input[0]
-    if not is_operator(node, *SUMS) or name not in inputs or name not in free or not is_computed(inputs[name].dtype):
-        return []
+    """Return operands of the node alone with which its sums are exact in every order."""
     known = [each for each in (*node.input, *node.output) if each in recorded.values]
     terms = summed_terms(node, {each: np.shape(recorded.values[each]) for each in known})
-    if terms < MIN_SUMMED_TERMS:
-        return []
-    return [
-        {
-            key: exact_sum_values(f"{node.op_type}/{key}", array, terms, is_sparse=is_sparse and key == name)
-            if key in free and is_computed(array.dtype)
-            else array
-            for key, array in inputs.items()
-        }
-        for is_sparse in (True, False)
-    ]
-
-
-MIN_SUMMED_TERMS = 64
-"""Terms from which the bound of a sum is wide enough for probes with exact sums."""
+    return exact_sums(node, inputs, [name for name in inputs if name in free], terms) if node.input[0] in inputs else []
 
 
 def _repetitions(operands: Sequence[Array]) -> int:

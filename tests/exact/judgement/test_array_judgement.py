@@ -148,6 +148,18 @@ class TestElements:
         assert not judgement.is_wrong
         assert any("NoSuch" in reason for reason in judgement.not_judged)
 
+    def test_judgement_has_the_smallest_error_that_would_be_wrong(self):
+        exact = np.ones((1, 1000), np.float32)
+        wide = np.random.default_rng(0).standard_normal((1, 1000)).astype(np.float32)
+        axes = np.array([1])
+        first, second = (judge("ReduceSum", [each, axes], [each.sum(1, keepdims=True)]) for each in (exact, wide))
+        assert (first.terms, second.terms) == (1000, 1000)
+        assert first.noticed < 1e-6 < second.noticed
+        for factor in (0.5, 2):
+            changed_sum = wide.sum(1, keepdims=True) * np.float32(1 + factor * second.noticed)
+            assert judge("ReduceSum", [wide, axes], [changed_sum]).is_wrong == (factor > 1)
+        assert not judge("Relu", [X], [np.maximum(X, 0)]).noticed
+
 
 class TestOperators:
     def test_outputs_are_given_by_name_and_none_leaves_one_out(self):

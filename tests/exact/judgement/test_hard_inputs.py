@@ -80,3 +80,36 @@ def test_inputs_that_cannot_be_drawn_raise_an_error(operator, options, code):
 def test_strategy_draws_calls_that_can_be_evaluated(call):
     outputs = evaluate("Gemm", call.inputs, opset=call.opset, output_count=call.output_count, **call.attributes)
     assert len(outputs) == call.output_count
+
+
+def rounded_to_tf32(array):
+    return ((array.view(np.uint32) + np.uint32(0x1000)) & np.uint32(0xFFFFE000)).view(np.float32)
+
+
+def product(A, B, order):
+    total = np.zeros((A.shape[0], B.shape[1]), A.dtype)
+    for place in order:
+        total += A[:, place, None] * B[place]
+    return total
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16])
+def test_exact_sums_admit_every_order_of_addition(dtype):
+    orders = (range(200), range(199, -1, -1), np.random.default_rng(0).permutation(200))
+    for A, B in hard_inputs("MatMul", like=[np.zeros((5, 200), dtype), np.zeros((200, 4), dtype)], count=4):
+        with np.errstate(all="ignore"):
+            assert all(not judge("MatMul", [A, B], [product(A, B, order)]).is_wrong for order in orders)
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        lambda A, B: A[:, :-1] @ B[:-1],
+        lambda A, B: rounded_to_tf32(A) @ B,
+        lambda A, B: A @ rounded_to_tf32(B),
+    ],
+)
+def test_exact_sums_show_a_lost_term_and_fewer_digits(fault):
+    like = [np.zeros((5, 4096), np.float32), np.zeros((4096, 4), np.float32)]
+    given = list(hard_inputs("MatMul", like=like, count=4))[1:]
+    assert any(judge("MatMul", each, [fault(*each)]).is_wrong for each in given)

@@ -301,3 +301,18 @@ def test_bounds_of_level_should_of_a_long_chain_need_no_deep_recursion() -> None
     assert isinstance(result, Enclosure)
     assert result.should is not None
     assert 0 < result.should.error[0] < np.inf
+
+
+@pytest.mark.parametrize(
+    ("op_type", "x", "wrong"),
+    [
+        ("Exp", np.float32(-100), -5e-39),
+        ("Exp", np.float16(-16), -3e-5),
+        ("Softplus", np.float32(-100), -1e-8),
+        ("Softplus", np.float16(-16), -3e-5),
+    ],
+)
+def test_function_without_negative_results_may_be_flushed_but_keeps_its_sign(op_type: str, x: Any, wrong: Any) -> None:
+    (enclosure,) = enclose_node(make_node(op_type), [np.array([x])])
+    assert all(is_within(np.array([each], x.dtype), enclosure) for each in (0.0, -wrong, np.exp(x)))
+    assert not is_within(np.array([wrong], x.dtype), enclosure)

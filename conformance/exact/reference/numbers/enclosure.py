@@ -387,6 +387,12 @@ class Enclosure(ArithmeticOperators, FormulaTensor):
         absolute = FUNCTIONS[name].absolute * float(limits.unit_roundoff)
         return replace(result, error=result.error + absolute + np.where(result.error > 0, floor, 0.0))
 
+    def without_negative(self) -> Enclosure:
+        """Return the results of a function that is nowhere negative: an error in ULP, or a flush, keeps the sign."""
+        is_wide = (self.value >= 0) & (self.error > self.value) & np.isfinite(self.error)
+        middle = (self.value + np.where(is_wide, self.error, 0.0)) / 2
+        return replace(self, value=np.where(is_wide, middle, self.value), error=np.where(is_wide, middle, self.error))
+
     def ulps_of(self, name: str) -> float:
         """Return the admissible error of a function in ULP of its result in the type of the tensor."""
         return FUNCTIONS[name].ulps(format_of(self.dtype).name, is_strict=is_strict())
