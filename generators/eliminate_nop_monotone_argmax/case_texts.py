@@ -122,7 +122,10 @@ EFFECTS = {
 
 
 def read_cases(
-    path: Path, changes: Mapping[str, ModelChange] | None = None, arrays: Mapping[str, TextRows] | None = None
+    path: Path,
+    changes: Mapping[str, ModelChange] | None = None,
+    arrays: Mapping[str, TextRows] | None = None,
+    beginning: str = "",
 ) -> Iterator[Case]:
     """Yield the cases of a text.
 
@@ -131,6 +134,7 @@ def read_cases(
         changes: functions that change the model of a case before it is serialised, by the name or a tag of the case.
         arrays: rows of covering arrays, which are tables with these names. The column `number` has the number of the
             row. A case has the levels of its row as tags.
+        beginning: paragraphs that come before those of the text.
     """
     fragments = dict(FRAGMENTS)
     changes = changes or {}
@@ -143,7 +147,7 @@ def read_cases(
     options = ""
     data: list[str] = []
     factors = {table: [*array.declaration.factors] for table, array in arrays.items()}
-    for paragraph in re.split(r"\n\s*\n", path.read_text(encoding="utf-8")):
+    for paragraph in re.split(r"\n\s*\n", beginning + path.read_text(encoding="utf-8")):
         lines = [line.strip() for line in paragraph.strip().splitlines() if not line.startswith("#")]
         match lines[0].split() if lines else []:
             case []:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import re
 from pathlib import Path
 
 import pytest
 from command_outputs import read_tree
+from pattern_digests import DIGESTS, family_digests
 from refusals import assert_bad_input
 
 QUICK = "functions"
@@ -160,9 +162,10 @@ def test_generate_passes_writes_patterns_that_judge_graph_optimizers(command, he
     ended = command("generate", "--passes")
     assert ended.status == 0
     assert re.match(r"Wrote corpus patterns 1\.0\.0 to pass-cases: \d+ cases", ended.out)
+    assert family_digests(here / "pass-cases") == json.loads(DIGESTS.read_bytes())
     assert command("run", "-o", "identity", "--data", "pass-cases").status == 0
     (here / "forgetful.py").write_text(FORGETFUL)
     forgetful = ("run", "-o", "forgetful:optimize", "--data", "pass-cases")
     assert command(*forgetful, "-k", "conv_add").status == 0
-    for family in ("transposes", "casts", "nops"):
+    for family in ("transposes", "casts", "nops", "casts_of_integers", "transpose_gemm"):
         assert command(*forgetful, "-k", f"test_pattern_{family}").status == 1
