@@ -5,7 +5,7 @@
 3. `Confirmation.confirm` judges each node outside of its bounds again, on other operands that it may have received.
 4. `trace_errors` finds the node from which the errors of other nodes come.
 5. `probe_nodes` runs each distinct node on hard values, and judges it.
-6. `name_mistakes` names the mistake that explains all wrong results of an operator.
+6. `name_mistakes` names the mistake that explains all wrong results of an operator, and no right ones.
 7. `cases_of_wrong_nodes` makes cases of a corpus.
 
 Each stage returns new data, and changes none of its arguments. The result, `SubjectAudit`, is data only;
@@ -20,7 +20,6 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-import onnx
 from msgspec import structs
 
 from conformance.base.errors import UsageError
@@ -47,10 +46,13 @@ from conformance.own.graphs.intermediate_values import (
     set_data_folder,
 )
 from conformance.own.graphs.reading import LoadedModel
-from conformance.run.mutants.node_mutants import NodeRun, explaining_mistakes
+from conformance.run.diagnosis.node_diagnosis import NodeResult, mistake_of_results
+from conformance.run.mutants.node_mutants import NodeRun
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    import onnx
 
     from conformance.corpus.cases.case import Case
     from conformance.exact.models.arrays import Array
@@ -111,8 +113,7 @@ class SubjectAudit:
         cases: wrong nodes as cases, if they are asked for.
         probes: the distinct nodes that ran alone on hard values.
         has_traced_errors: whether the exact values of the whole model were computed.
-        mistakes: the one mistake that explains every wrong result of an operator, by the operator; without those that
-            no mistake, or more than one, explains.
+        mistakes: the one mistake that explains every wrong result of an operator and no right one, by the operator.
         command: the command line of the audit, to which `--node` can be added; None if it is not known.
     """
 
@@ -281,7 +282,7 @@ def _audit_recording(
         command=options.command,
         probes=probes,
     )
-    audit = replace(audit, mistakes=name_mistakes(judged, _wrong_results(audit, recorded, confirmed)))
+    audit = replace(audit, mistakes=name_mistakes(judged, _results(audit, recorded, confirmed)))
     numbers = range(len(judged.graph.node)) if numbering is None else _numbers_in(judged, numbering)
     cases = cases_of_wrong_nodes(model.path.stem, audit, recording, confirmed, numbers) if options.makes_cases else []
     return replace(_renumbered(audit, numbers), cases=cases)
@@ -406,14 +407,16 @@ def judge_recording(
     return judge_nodes(recording.model, recording.values, count, JudgementOptions(options.all_elements))
 
 
-def _wrong_results(
+def _results(
     audit: SubjectAudit, recorded: RecordedValues, confirmed: Sequence[ConfirmedNode]
 ) -> list[tuple[JudgedNode, Mapping[str, Array]]]:
-    """Return the wrong nodes and probes of an audit, each with the values on which it is wrong, by name."""
+    """Return the wrong and the correct nodes and probes of an audit, each with its values by name; wrong ones first."""
     others = {each.node.number: each.values for each in confirmed if each.values is not None}
+    correct = (node for node in audit.nodes if node.verdict is NodeVerdict.CORRECT)
+    right_probes = (each for each in audit.probes if each.node.verdict is NodeVerdict.CORRECT)
     return [
-        *((node, others.get(node.number, recorded.values)) for node in audit.wrong_nodes),
-        *((each.node, each.values) for each in audit.wrong_probes),
+        *((node, others.get(node.number, recorded.values)) for node in (*audit.wrong_nodes, *correct)),
+        *((each.node, each.values) for each in (*audit.wrong_probes, *right_probes)),
     ]
 
 
@@ -430,7 +433,8 @@ def cases_of_wrong_nodes(
         numbers: the number in the whole model of each judged node.
     """
     recorded = recording.values
-    wrong = _wrong_results(audit, recorded, confirmed)
+    results = _results(audit, recorded, confirmed)
+    wrong = [(node, values) for node, values in results if node.verdict is NodeVerdict.WRONG]
     constants = {name: recorded.values[name] for name, way in recorded.ways.items() if way is Exposure.CONSTANT}
     made = (
         case_of_wrong_node(name, node, recording.model, values, constants, numbers)
@@ -474,42 +478,35 @@ def _renumbered(audit: SubjectAudit, numbers: Sequence[int]) -> SubjectAudit:
     )
 
 
-MAX_ELEMENTS = 20_000
-"""Largest number of elements of the operands and results of a node that is run with all mutants."""
-
-MAX_NODES = 8
-"""Number of wrong nodes and probes of an operator that are run with all mutants."""
+MAX_NODES = 60
+"""Number of wrong and of right nodes and probes of an operator on which mistakes are tried."""
 
 
-def name_mistakes(model: onnx.ModelProto, wrong: Iterable[tuple[JudgedNode, Mapping[str, Array]]]) -> dict[str, str]:
-    """Return the mistake of each operator whose wrong results one mistake explains.
+def name_mistakes(model: onnx.ModelProto, results: Iterable[tuple[JudgedNode, Mapping[str, Array]]]) -> dict[str, str]:
+    """Return the mistake of each operator with wrong results that one mistake alone explains.
 
-    A wrong name costs more than a missing one. A mistake is named only if it explains all wrong results of the
-    operator, and if no other mistake does.
+    A wrong name costs more than a missing one: a right result of the operator refutes a mistake.
 
     Args:
         model: the model; the numbers of the nodes are those of its main graph.
-        wrong: the wrong nodes and probes, each with the values that the subject took and returned, by name.
+        results: the wrong and the correct nodes and probes, each with the values that the subject took and returned.
     """
     opsets = {normal_domain(each.domain): each.version for each in model.opset_import}
-    explained: dict[str, list[set[str]]] = {}
-    for judged, values in wrong:
-        results = explained.setdefault(judged.op_type, [])
-        if len(results) < MAX_NODES:
-            results.append(_mistakes_of_node(model.graph.node[judged.number], opsets, values))
-    shared = {operator: set.intersection(*found) for operator, found in explained.items()}
-    return {operator: mistakes.pop() for operator, mistakes in shared.items() if len(mistakes) == 1}
+    found: dict[str, dict[bool, list[NodeResult]]] = {}
+    for judged, values in results:
+        is_wrong = judged.verdict is NodeVerdict.WRONG
+        own = found.setdefault(judged.op_type, {True: [], False: []})[is_wrong]
+        if len(own) < MAX_NODES:
+            own += _results_of_node(model.graph.node[judged.number], opsets, values, is_wrong=is_wrong)
+    named = {operator: mistake_of_results([*own[True], *own[False]]) for operator, own in found.items() if own[True]}
+    return {operator: mistake for operator, mistake in named.items() if mistake is not None}
 
 
-def _mistakes_of_node(node: onnx.NodeProto, opsets: Mapping[str, int], values: Mapping[str, Array]) -> set[str]:
-    """Return the mistakes that explain the results of one node; none if a value is not known or too large."""
-    names = [name for name in (*node.input, *node.output) if name]
-    is_known = all(name in values for name in names)
-    if not is_known or sum(values[name].size for name in names) > MAX_ELEMENTS:
-        return set()
-    operands = tuple(values[name] if name else None for name in node.input)
-    actual = [values[name] for name in node.output if name]
-    try:
-        return explaining_mistakes(NodeRun(node, opsets[normal_domain(node.domain)], operands), actual)
-    except onnx.defs.SchemaError:
-        return set()
+def _results_of_node(
+    node: onnx.NodeProto, opsets: Mapping[str, int], values: Mapping[str, Array], *, is_wrong: bool
+) -> Iterator[NodeResult]:
+    """Yield what a subject returned for a node; nothing if a value is not known."""
+    if all(name in values for name in (*node.input, *node.output) if name):
+        operands = tuple(values[name] if name else None for name in node.input)
+        run = NodeRun(node, opsets[normal_domain(node.domain)], operands)
+        yield NodeResult(run, None, [values[name] for name in node.output if name], is_wrong)

@@ -58,7 +58,7 @@ class ProbedNode:
             the smallest one of all probes.
         numbers: the numbers of the nodes of the model that are equal to it.
         probes: the number of probes that were judged.
-        values: the operands and results of the worst probe by name, if the node is wrong.
+        values: the operands and results of the worst probe by name.
         model_runs: the number of models that were run.
     """
 
@@ -227,7 +227,7 @@ def _probe(
     ]
     judged = [(judge_last(model, [number], recorded, {**own, **each}), each) for each in values]
     worst, given = max(judged, key=lambda each: _rank(each[0]))
-    known = {**recorded.values, **given} if worst.verdict is NodeVerdict.WRONG else {}
+    known = {**(recorded.values if worst.verdict is NodeVerdict.WRONG else own), **given}
     done = sum(each.verdict is not NodeVerdict.NOT_JUDGED for each, _ in judged)
     compared = [each for each, _ in judged if each.elements] or [worst]
     noticed = min(each.noticed for each in compared)

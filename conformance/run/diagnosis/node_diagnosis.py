@@ -1,13 +1,14 @@
 """Name the mistake of an operator: the one mutant of its nodes that explains all wrong outputs and no right ones.
 
 The mutants are those of `conformance.run.mutants.node_mutants`, so every operator with a schema has them. A mutant
-explains a data set if its outputs are those of the subject. It is refuted by a data set whose outputs are right if its
-own outputs are wrong there, whatever their rounding is.
+explains a result if its outputs are those of the subject. It is refuted by a right result if its own outputs are wrong
+there, whatever their rounding is. `run` names the mistakes of cases of one node, and `audit` those of a model's nodes.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from onnx.defs import SchemaError
@@ -21,33 +22,33 @@ from conformance.run.judging.compare import is_acceptable
 from conformance.run.mutants.node_mutants import NodeRun, explaining_mistakes, failing_mistakes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from conformance.corpus.cases.case_loading import CaseInMemory, DataSet, LoadedCase
     from conformance.exact.models.arrays import Array
     from conformance.run.diagnosis.failure_evidence import Observation
 
 MAX_ELEMENTS = 20_000
-"""Largest number of elements of the operands of a data set that is run with mutants."""
+"""Largest number of elements of the operands of a node that is run with mutants."""
 
-MAX_RIGHT_DATA_SETS = 60
-"""Number of data sets with right outputs on which the mutants are run that explain the wrong outputs."""
+MAX_RIGHT_RESULTS = 60
+"""Number of nodes with right outputs on which the mutants are run that explain the wrong outputs."""
 
 
 @dataclass(frozen=True)
-class NodeDataSet:
-    """A data set of a case whose model is one node.
+class NodeResult:
+    """What a subject returned for a node.
 
     Attributes:
         run: the node with its operands.
-        answers: its right outputs.
+        answers: its right outputs; None to compute them.
         outputs: the outputs of the subject; None if they are not recorded, because all are right.
         is_wrong: whether an output of the subject is wrong.
     """
 
     run: NodeRun
-    answers: tuple[Answer, ...]
-    outputs: tuple[Array, ...] | None
+    answers: Sequence[Answer] | None
+    outputs: Sequence[Array] | None
     is_wrong: bool
 
     @property
@@ -84,36 +85,44 @@ def named_mistake(
         passed: the ids of the cases that the subject passes.
     """
     by_case = {id: list(_data_sets(cases[id], observed)) for id, observed in observations.items() if not observed.error}
-    known = [each for found in by_case.values() for each in found if each.size <= MAX_ELEMENTS]
-    wrong = sorted((each for each in known if each.is_wrong), key=_size)
-    left: set[str] | None = None
-    try:
-        for each in wrong:
-            assert each.outputs is not None
-            left = explaining_mistakes(each.run, each.outputs, each.answers, left)
-            if not left:
-                return None
-        right = [each for each in known if not each.is_wrong]
-        right += [each for id in passed if cases[id].level is not Level.SILENT for each in _data_sets(cases[id])]
-        for each in sorted((each for each in right if each.size <= MAX_ELEMENTS), key=_size)[:MAX_RIGHT_DATA_SETS]:
-            left = (left or set()) - failing_mistakes(each.run, each.answers, left or set())
-            if not left:
-                return None
-    except SchemaError:
-        return None
-    if left is None or len(left) > 1:
+    right = (each for id in passed if cases[id].level is not Level.SILENT for each in _data_sets(cases[id]))
+    mistake = mistake_of_results([*(each for found in by_case.values() for each in found), *right])
+    if mistake is None:
         return None
     explained = (
         id for id, found in by_case.items() if all(each.size <= MAX_ELEMENTS for each in found if each.is_wrong)
     )
-    return left.pop(), frozenset(explained)
+    return mistake, frozenset(explained)
 
 
-def _size(data_set: NodeDataSet) -> int:
-    return data_set.size
+def mistake_of_results(results: Iterable[NodeResult]) -> str | None:
+    """Return the mistake that explains all wrong results of nodes of one operator, and no right ones; None if not one.
+
+    Results with too many elements neither explain nor contradict a mistake.
+    """
+    known = sorted((each for each in results if each.size <= MAX_ELEMENTS), key=_size)
+    left: set[str] | None = None
+    try:
+        for each in (one for one in known if one.is_wrong):
+            assert each.outputs is not None
+            left = explaining_mistakes(each.run, each.outputs, each.answers, left)
+            if not left:
+                return None
+        for each in islice((one for one in known if not one.is_wrong), MAX_RIGHT_RESULTS):
+            answers = each.answers or each.run.answers()
+            left = (left or set()) - (set() if answers is None else failing_mistakes(each.run, answers, left or set()))
+            if not left:
+                return None
+    except SchemaError:
+        return None
+    return left.pop() if left is not None and len(left) == 1 else None
 
 
-def _data_sets(case: CaseInMemory, observed: Observation | None = None) -> Iterator[NodeDataSet]:
+def _size(result: NodeResult) -> int:
+    return result.size
+
+
+def _data_sets(case: CaseInMemory, observed: Observation | None = None) -> Iterator[NodeResult]:
     """Yield the data sets of a case whose outputs are those of its node, with the outputs of a subject if it failed."""
     for number, (run, data_set) in enumerate(node_runs(case)):
         names = [name for name in run.node.output if name]
@@ -121,4 +130,4 @@ def _data_sets(case: CaseInMemory, observed: Observation | None = None) -> Itera
             answers = tuple(Answer(each.expected, each.bound, each.choices) for each in data_set.outputs)
             outputs = None if observed is None else observed.outputs[number]
             pairs = zip(data_set.outputs, outputs or (), strict=False)
-            yield NodeDataSet(run, answers, outputs, not all(is_acceptable(*pair) for pair in pairs))
+            yield NodeResult(run, answers, outputs, not all(is_acceptable(*pair) for pair in pairs))

@@ -78,6 +78,22 @@ class RefusesAddedOutputs(EvaluatorBackend):
         return super().prepare(model, device)
 
 
+class IgnoresAlpha(EvaluatorBackend):
+    """A backend that ignores the attribute alpha of the nodes with some outputs."""
+
+    def __init__(self, *outputs: str) -> None:
+        super().__init__()
+        self.outputs = outputs
+
+    def prepare(self, model: onnx.ModelProto, device: str = "CPU") -> Any:
+        copy = onnx.ModelProto()
+        copy.CopyFrom(model)
+        for node in copy.graph.node:
+            if node.output[0] in self.outputs:
+                del node.attribute[:]
+        return super().prepare(copy, device)
+
+
 def tensor_value(name: str, shape: Sequence[Any]) -> onnx.ValueInfoProto:
     return helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
 
@@ -451,6 +467,20 @@ def test_operator_without_reference_is_not_judged(tmp_path: Path) -> None:
     result = audit(LoadedModel.read(tmp_path / "d.onnx"), EvaluatorBackend(), (2, 3, 2))
     assert [node.verdict for node in result.nodes] == [NodeVerdict.NOT_JUDGED, NodeVerdict.CORRECT]
     assert result.nodes[0].reason == "DFT with inverse and onesided below opset 20"
+
+
+@pytest.mark.parametrize(("outputs", "named"), [(("A", "Y"), {"LeakyRelu": "ignores alpha"}), (("A",), {})])
+def test_mistake_is_named_unless_another_node_refutes_it(
+    tmp_path: Path, outputs: Sequence[str], named: dict[str, str]
+) -> None:
+    nodes = [
+        helper.make_node("LeakyRelu", ["X"], ["A"], alpha=0.5),
+        helper.make_node("Neg", ["A"], ["B"]),
+        helper.make_node("LeakyRelu", ["B"], ["Y"], alpha=0.25),
+    ]
+    result = audit(write_model(tmp_path / "m.onnx", nodes, [2, 3, 4]), IgnoresAlpha(*outputs))
+    assert len(result.wrong_nodes) == len(outputs)
+    assert result.mistakes == named
 
 
 def test_reports_have_every_node(chain: LoadedModel) -> None:
