@@ -87,7 +87,7 @@ def exact_sums(
 
     def sparse(place: str) -> dict[str, Array]:
         return operands(
-            lambda name, text, array: _sparse_digits(text, array, terms) if name == place else _powers(text, array)
+            lambda name, text, array: sparse_numbers(text, array, terms) if name == place else _powers(text, array)
         )
 
     found = [sparse(first), operands(lambda _, text, array: _small_integers(text, array, terms))]
@@ -95,12 +95,18 @@ def exact_sums(
     return [*found, sparse(second)] if second != first and second in names else found
 
 
-def _sparse_digits(text: str, array: Array, terms: int) -> Array:
-    """Return numbers from 1 to 2 with all digits of the type, about one in each sum, and zeros."""
+def sparse_numbers(text: str, array: Array, period: int) -> Array:
+    """Return numbers from 1 to 2 with all digits of the type in one of so many places, and zeros elsewhere.
+
+    Args:
+        text: the text on which the elements depend.
+        array: an array of the shape and type, of floating-point numbers.
+        period: the number of places.
+    """
     bits = element_bits(text, array.shape)
     steps = 2 ** (format_of(array.dtype).precision - 1)
     odd = (bits >> np.uint64(12)) % np.uint64(steps // 2) * np.uint64(2) + np.uint64(1)
-    return _kept(bits, terms, 1 + odd.astype(np.float64) / steps).astype(array.dtype)
+    return _kept(bits, period, 1 + odd.astype(np.float64) / steps).astype(array.dtype)
 
 
 def _powers(text: str, array: Array) -> Array:

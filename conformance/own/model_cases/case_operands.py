@@ -10,6 +10,7 @@ import numpy as np
 
 from conformance.corpus.factors.covering_array import Declaration, covering_array
 from conformance.exact.declarations.declaration_tables import Rule
+from conformance.exact.declarations.exact_sums import sparse_numbers
 from conformance.exact.declarations.hard_values import (
     MODES,
     PROBE_MODES,
@@ -19,7 +20,7 @@ from conformance.exact.declarations.hard_values import (
     hard_numbers_of,
     operand_rule,
 )
-from conformance.exact.models.arrays import is_text
+from conformance.exact.models.arrays import is_computed, is_text
 from conformance.own.graphs.model_inputs import random_texts
 
 if TYPE_CHECKING:
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
 
 REGION_PROBES = (1,)
 """The probes of a region: numbers that stay finite, because a fused kernel may overflow elsewhere."""
+
+REGION_PERIOD = 16
+"""One element in so many differs from 0 in the sparse elements of a region: sums of few numbers have narrow bounds."""
 
 OPERATORS_OF_STEPS = frozenset(("DFT", "GRU", "LSTM", "RNN", "STFT"))
 """Operators that compute many sums from each other; like a region, they have numbers that stay finite."""
@@ -69,7 +73,7 @@ class Operands:
         return {name: self._base[name] for name, value in self._part.operands.items() if not value.is_constant}
 
     def data_sets(self, *, in_pairs: bool = True) -> Iterator[dict[str, Array]]:
-        """Yield the elements of the other operands: those on the user's inputs, ordinary ones, and hard ones.
+        """Yield the elements of the other operands: those on the user's inputs, ordinary, hard and sparse ones.
 
         Args:
             in_pairs: whether each pair of kinds of hard elements of two operands occurs.
@@ -81,11 +85,30 @@ class Operands:
             yield self._fed
         for probes in self._probes(in_pairs=in_pairs):
             yield self._hard_data_set(probes)
+        if self._has_sparse:
+            yield self._sparse_data_set()
 
     def data_set_count(self) -> int:
         """Return the number of data sets in pairs, without their elements."""
         has_own = any(value.is_given for value in self._part.operands.values())
-        return has_own + self._has_ordinary + len(self._probes(in_pairs=True))
+        return has_own + self._has_ordinary + len(self._probes(in_pairs=True)) + self._has_sparse
+
+    @property
+    def _has_sparse(self) -> bool:
+        return self._part.is_region and any(self._can_be_sparse(name) for name in self.kinds)
+
+    def _can_be_sparse(self, name: str) -> bool:
+        return self.kinds[name][1] in ("number", "positive") and is_computed(self._base[name].dtype)
+
+    def _sparse_data_set(self) -> dict[str, Array]:
+        """Return sparse elements of the operands that have any numbers: bounds of their sums are below the values."""
+        places = {name: place for place, name in enumerate(self.kinds)}
+        return {
+            name: sparse_numbers(f"X{places[name]}/sparse", array, REGION_PERIOD)
+            if name in places and self._can_be_sparse(name)
+            else array
+            for name, array in self._fed.items()
+        }
 
     @property
     def _has_ordinary(self) -> bool:

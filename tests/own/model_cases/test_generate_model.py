@@ -95,6 +95,29 @@ def test_generate_model_writes_regions_that_begin_with_a_product_and_nodes_after
     assert tags in found
 
 
+def test_sparse_data_set_of_float16_region_has_bounds_below_nearly_all_values(command, here):
+    text = """<ir_version: 8, opset_import: ["": 17]> g (float16[8, 64] X) => (float16[8, 32] Y)
+    { p = MatMul(X, W) s = Add(p, B) Y = Relu(s) }"""
+    model = onnx.parser.parse_model(text)
+    random = np.random.default_rng(0)
+    for name, shape in {"W": (64, 32), "B": (32,)}.items():
+        weights = (random.standard_normal(shape) / 8).astype(np.float16)
+        model.graph.initializer.append(numpy_helper.from_array(weights, name))
+    onnx.save(model, here / "half.onnx")
+    assert command("generate", "--model", here / "half.onnx", "--output", "cases").status == 0
+    (folder,) = here.glob("cases/node/*matmul_add_relu*")
+    places = []
+    for data_set in sorted(folder.glob("test_data_set_*")):
+        value, bound = (
+            numpy_helper.to_array(onnx.load_tensor(data_set / name)) for name in ("output_0.pb", "bound_0.pb")
+        )
+        places.append(bound <= np.abs(value.astype(np.float64)))
+    assert len(places) == 3
+    assert max(map(np.mean, places[:-1])) < 0.9
+    assert np.mean(places[-1]) > 0.95
+    assert np.mean(np.any(places, axis=0)) > 0.99
+
+
 def test_generate_model_reduces_large_tensors_and_lists_them(generated):
     notice = (generated / "NOTICE").read_text(encoding="utf-8")
     assert "102400x10 → " in notice
