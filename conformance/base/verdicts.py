@@ -49,6 +49,19 @@ class Level(StrEnum):
         return _RANKS[self]
 
 
+class RewriteEffect(StrEnum):
+    """The effect of a rewrite on the outputs of a model; the strongest effect comes last."""
+
+    BITS = "bits"
+    """If each node rounds its exact result once, the outputs have the same bits as before."""
+    INTERVAL = "interval"
+    """The outputs are admissible for the model before the rewrite."""
+    HAZARD = "hazard"
+    """The outputs are admissible for ordinary numbers only."""
+    FAULT = "fault"
+    """The outputs are not admissible."""
+
+
 class Verdict(StrEnum):
     """The verdict of one case on one subject."""
 

@@ -8,7 +8,6 @@ lies in its enclosure, the difference is nobody's fault.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -19,14 +18,14 @@ from msgspec.structs import replace
 from conformance.base.errors import ModelError
 from conformance.base.serialization.decoding import Count  # noqa: TC001 - msgspec reads the annotations
 from conformance.base.serialization.printable_text import first_line
-from conformance.base.verdicts import Level, Unsupported
+from conformance.base.verdicts import Level
 from conformance.corpus.passes.eliminate_nop_monotone_argmax import eliminate
 from conformance.exact.judgement.distances import are_comparable, find_distances
 from conformance.exact.models.graphs import MAIN_DOMAINS, constant_names, infer_shapes, is_operator, names_taken_by
-from conformance.exact.models.input_files import constant_value
 from conformance.exact.reference.enclosures import has_signed_zeros
 from conformance.exact.reference.enclosures.earlier_texts import readings_of
-from conformance.exact.reference.node_enclosures import NodeScope, enclose
+from conformance.exact.reference.model_enclosures import MARGIN, AcceptableIndices, are_apart, enclose_model
+from conformance.exact.reference.node_enclosures import NodeScope
 from conformance.exact.reference.numbers.enclosure import Enclosure, read_as
 from conformance.own.blame.difference import OutputDifference  # noqa: TC001 - msgspec reads the annotations
 from conformance.own.blame.model_comparison import Comparison, Computation, Failure, run_model
@@ -43,12 +42,6 @@ if TYPE_CHECKING:
     from conformance.exact.models.arrays import Array
     from conformance.own.blame.difference import Difference
     from conformance.own.graphs.fed_model import FedModel
-
-MARGIN = 2.0
-"""Distance of two enclosures, as a multiple of the sum of their bounds, above which the graph optimizer is wrong.
-
-A graph optimizer may compute constants of the rewrite, each with one more rounding than the bounds of the rewrite have.
-"""
 
 
 class BlameOutcome(StrEnum):
@@ -131,95 +124,9 @@ class BlameVerdict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return 2 * (self.undetermined + self.loose) <= self.differing
 
 
-@dataclass(frozen=True)
-class AcceptableIndices:
-    """The indices that ArgMax or ArgMin may return.
-
-    Attributes:
-        mask: whether each element of the operand may be the extreme; its first axis is that of the operator.
-        keeps: whether the output has the axis with size 1.
-        axis: the axis.
-        hazard: the reason for which more than one index may be acceptable.
-    """
-
-    mask: Array
-    keeps: bool
-    axis: int
-    hazard: str = "rounding_tie"
-
-    def share(self, actual: Array) -> float:
-        """Return 0 if every index is acceptable, otherwise infinity."""
-        shape = [*self.mask.shape[1:]]
-        if self.keeps:
-            shape.insert(self.axis, 1)
-        if actual.dtype != np.int64 or actual.shape != tuple(shape):
-            return np.inf
-        indices = actual.reshape(self.mask.shape[1:])
-        if indices.size and (indices.min() < 0 or indices.max() >= self.mask.shape[0]):
-            return np.inf
-        return 0.0 if np.take_along_axis(self.mask, indices[None], 0).all() else np.inf
-
-
 def enclose_outputs(case: FedModel) -> dict[str, Any]:
-    """Return an enclosure, an array or `AcceptableIndices` for each output of a model that can be enclosed.
-
-    An output that cannot be enclosed has the reason as text.
-    """
-    scope = NodeScope.of(case.model)
-    values: dict[str, Any] = {**case.initializers, **case.inputs}
-    reasons: dict[str, str] = {}
-    found: dict[str, Any] = {}
-    for node in case.model.graph.node:
-        names = names_taken_by(node)
-        reason = next((reasons[name] for name in names if name in reasons), "")
-        if not reason and any(isinstance(values.get(name), AcceptableIndices) for name in names):
-            reason = "rounding decides an index that another node takes"
-        if not reason:
-            try:
-                with np.errstate(all="ignore"):
-                    results = _enclose(scope, node, values)
-                named = dict(zip(node.output, results, strict=False))
-                found |= named
-                values |= {
-                    name: each.unrounded() if isinstance(each, Enclosure) else each for name, each in named.items()
-                }
-                continue
-            except Unsupported as error:
-                reason = str(error)
-            except Exception as error:  # noqa: BLE001 - the reference lacks this use of the operator
-                reason = f"the reference cannot compute {node.op_type}: {type(error).__name__}: {error}"
-        reasons.update((name, reason) for name in node.output if name)
-    values |= found
-    return {
-        value.name: values.get(value.name, reasons.get(value.name, "its value is not known"))
-        for value in case.model.graph.output
-    }
-
-
-def _enclose(scope: NodeScope, node: onnx.NodeProto, values: Mapping[str, Any]) -> Sequence[Any]:
-    if is_operator(node, "Constant"):
-        if (value := constant_value(node)) is None:
-            raise Unsupported("a Constant that is not a tensor of numbers")
-        return [value]
-    operand = values.get(node.input[0]) if node.input else None
-    if is_operator(node, "ArgMax", "ArgMin"):
-        if isinstance(operand, Enclosure) and (not operand.is_exact or np.isnan(operand.value).any()):
-            return [_acceptable(node, operand)]
-        if isinstance(operand, np.ndarray) and operand.dtype.kind == "f" and np.isnan(operand).any():
-            return [_acceptable(node, Enclosure.exact(operand))]
-    return enclose(scope, node, values)
-
-
-def _acceptable(node: onnx.NodeProto, operand: Enclosure) -> AcceptableIndices:
-    attributes = {attribute.name: attribute.i for attribute in node.attribute}
-    axis = attributes.get("axis", 0) % operand.value.ndim
-    sign = 1 if node.op_type == "ArgMax" else -1
-    value = np.moveaxis(sign * operand.value, axis, 0)
-    error = np.moveaxis(operand.error, axis, 0)
-    lowest = (value - error).max(axis=0, keepdims=True)
-    mask = (value + error >= lowest) | np.isnan(value).any(axis=0, keepdims=True) | np.isnan(lowest)
-    hazard = "nan" if np.isnan(value).any() else "overflow" if np.isinf(error).any() else "rounding_tie"
-    return AcceptableIndices(np.asarray(mask), bool(attributes.get("keepdims", 1)), axis, hazard)
+    """Enclose the outputs of a model on its inputs; see `enclose_model`."""
+    return enclose_model(case.model, {**case.initializers, **case.inputs})
 
 
 def output_share(actual: Any, expected: Any, *, has_signed_zeros: bool = False) -> float | None:
@@ -239,28 +146,6 @@ def is_judged(actual: Any, expected: Any) -> bool:
     if share is None or share > 1 or not isinstance(expected, Enclosure) or not actual.size:
         return share is not None
     return bool(find_distances(actual, expected).is_judged.any())
-
-
-def _are_apart(first: Any, second: Any) -> bool | None:
-    """Return whether two enclosures have no common value; None if this cannot be judged."""
-    if isinstance(first, str) or isinstance(second, str):
-        return None
-    kinds = [isinstance(each, AcceptableIndices) for each in (first, second)]
-    if all(kinds):
-        return first.mask.shape != second.mask.shape or not bool((first.mask & second.mask).any(axis=0).all())
-    if any(kinds):
-        indices, exact = (first, second) if kinds[0] else (second, first)
-        return isinstance(exact, np.ndarray) and indices.share(exact) > 1
-    if first.dtype != second.dtype or tuple(first.shape) != tuple(second.shape):
-        return True
-    if not isinstance(first, Enclosure) and not isinstance(second, Enclosure):
-        return not bool(np.all((first == second) | ((first != first) & (second != second))))  # noqa: PLR0124 - NaN
-    a, b = (each if isinstance(each, Enclosure) else Enclosure.exact(each) for each in (first, second))
-    with np.errstate(all="ignore"):
-        near = np.abs(a.value - b.value) <= MARGIN * (a.error + b.error)
-        is_open = np.isinf(a.error) | np.isinf(b.error) | np.isnan(a.error) | np.isnan(b.error)
-        same = (a.value == b.value) | (np.isnan(a.value) & np.isnan(b.value))
-        return not bool(np.all(near | is_open | same))
 
 
 def judge(
@@ -408,7 +293,7 @@ def _judge_bounds(expected: Any, of_second: Any, a: Any, b: Any, *, is_rewrite: 
         reason = expected if isinstance(expected, str) else "the output is not a tensor"
         return BlameVerdict(BlameOutcome.NOT_JUDGED, reason, None, shares)
     if is_rewrite:
-        apart = _are_apart(expected, of_second)
+        apart = are_apart(expected, of_second)
         if apart:
             return BlameVerdict(
                 BlameOutcome.OPTIMIZER_WRONG, "no value that A may return is one that B may return", None, shares

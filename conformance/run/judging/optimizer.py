@@ -19,7 +19,7 @@ from conformance.corpus.passes.eliminate_nop_monotone_argmax import PASS_NAME
 from conformance.exact.models.model_validity import find_text_fault
 from conformance.run.judging.backend import is_rejection
 from conformance.run.judging.judging_options import DEFAULT_OPTIONS, ExecutionOptions
-from conformance.run.judging.optimizer_checks import CHECKS, hazard_changes
+from conformance.run.judging.optimizer_checks import CHECKS, EFFECT_CHECK, hazard_changes
 from conformance.run.judging.optimizer_run import FIXED_POINT, ONCE, NotJudged, OptimizerRun, OptimizerTask
 from conformance.run.judging.profile_rules import applicable_rules
 from conformance.run.judging.returned import encode_models
@@ -148,4 +148,5 @@ def _evaluate_checks(optimizer_run: OptimizerRun) -> Iterable[RewriteCheck]:
             if str(reason):
                 yield RewriteCheck(check.name, effective, optimizer_run.run, not_judged=str(reason))
         else:
-            yield RewriteCheck(check.name, effective, optimizer_run.run, violation)
+            effect, witness = optimizer_run.strongest_effect if check.name == EFFECT_CHECK else (None, "")
+            yield RewriteCheck(check.name, effective, optimizer_run.run, violation, None, effect, witness)

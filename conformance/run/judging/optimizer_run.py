@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from conformance.base.verdicts import Level, OptimizerRunName, Unsupported
+from conformance.base.verdicts import Level, OptimizerRunName, RewriteEffect, Unsupported
 from conformance.corpus.cases.case import PassEffect, Rewrite
 from conformance.corpus.cases.case_loading import read_case_json
 from conformance.corpus.passes.expected_models import bypass_exhaustively, remove_producers
+from conformance.exact.judgement.rewrite_effects import RewriteJudgement, find_witness, judge_rewrite_of
 from conformance.exact.models.input_files import fed_input_names
 from conformance.exact.models.model_validity import check_model
 from conformance.exact.reference.oracle import evaluate
@@ -62,6 +63,7 @@ class OptimizerDataSets:
 
     every: tuple[OptimizerDataSet, ...]
     _answers: dict[tuple[bytes, int, bool], list[Any]] = field(default_factory=dict)
+    _effects: dict[tuple[bytes, bytes, int], RewriteJudgement] = field(default_factory=dict)
 
     def safe(self) -> Iterator[OptimizerDataSet]:
         """Yield the data sets for which the pass must keep the outputs."""
@@ -85,6 +87,19 @@ class OptimizerDataSets:
         if key not in self._answers:
             self._answers[key] = _evaluate(model, data_set, declared)
         return self._answers[key]
+
+    def effect(self, before: onnx.ModelProto, after: onnx.ModelProto, data_set: OptimizerDataSet) -> RewriteJudgement:
+        """Return the effect of a rewrite on the outputs for a data set, by enclosures."""
+        texts = before.SerializeToString(deterministic=True), after.SerializeToString(deterministic=True)
+        key = (*texts, data_set.number)
+        if key not in self._effects:
+            try:
+                same = RewriteJudgement(RewriteEffect.BITS)
+                is_same = texts[0] == texts[1]
+                self._effects[key] = same if is_same else judge_rewrite_of(before, after, data_set.inputs)
+            except Exception as error:  # noqa: BLE001 - a malformed model can raise any error
+                self._effects[key] = RewriteJudgement(None, reason=f"{type(error).__name__}: {error}")
+        return self._effects[key]
 
 
 def _evaluate(model: onnx.ModelProto, data_set: OptimizerDataSet, declared: bool) -> list[Any]:
@@ -172,6 +187,27 @@ class OptimizerRun:
     after: onnx.ModelProto
     implements_pass: bool
     has_fixed_point_option: bool
+
+    def effect(self, data_set: OptimizerDataSet) -> RewriteJudgement | None:
+        """Return the effect of the rewrite on the outputs for a data set; None if the optimizer implements the pass."""
+        return None if self.implements_pass else self.task.data_sets.effect(self.task.model, self.after, data_set)
+
+    @cached_property
+    def strongest_effect(self) -> tuple[RewriteEffect | None, str]:
+        """The strongest effect on a safe data set, and the witness if it is a hazard or a fault.
+
+        The effect is None if the model is unchanged or not judged, or if the optimizer implements the pass.
+        """
+        if self.task.invalid or self.implements_pass or self.after == self.task.model:
+            return None, ""
+        found = [(each, data_set) for data_set in self.task.data_sets.safe() if (each := self.effect(data_set))]
+        judged = [(each.effect, each, data_set) for each, data_set in found if each.effect is not None]
+        if not judged or len(judged) < len(found):
+            return None, ""
+        effect, strongest, data_set = max(judged, key=lambda entry: [*RewriteEffect].index(entry[0]))
+        if not strongest.is_wrong:
+            return effect, ""
+        return effect, find_witness(self.task.model, self.after, data_set.inputs)
 
     @cached_property
     def allowed_removals(self) -> list[tuple[str, ...]]:

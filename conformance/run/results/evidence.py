@@ -96,7 +96,8 @@ def _reason_lines(result: Result, most: int) -> Iterator[str]:
 
 def _violation_line(check: RewriteCheck) -> str:
     run = {"once": " (run once)", "fixed_point": " (to a fixed point)"}.get(check.run or "", "")
-    return f"{check.name}{run}: {truncate_line(str(check.violation))}"
+    witness = f"; {check.effect}, smallest input: {check.witness}" if check.witness else ""
+    return f"{check.name}{run}: {truncate_line(f'{check.violation}{witness}')}"
 
 
 def _other_check_lines(result: Result) -> Iterator[str]:

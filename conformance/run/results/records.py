@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 from msgspec import Meta, Struct, to_builtins
 
 from conformance.base.serialization.decoding import Count, NonEmpty, Positive, Seconds, StoredRecord
-from conformance.base.verdicts import CheckKind, Level, OptimizerRunName, Phase, Verdict
+from conformance.base.verdicts import CheckKind, Level, OptimizerRunName, Phase, RewriteEffect, Verdict
 from conformance.corpus.cases.case_loading import DataSetPreview, ExpectedOutput, RewriteDocument, read_case_json
 from conformance.corpus.cases.corpus import corpus_label
 from conformance.exact.clauses import family_titles
@@ -253,7 +253,8 @@ class RewriteCheck(StoredRecord):
     """The result of a check other than the comparison of outputs; it is satisfied if there is no `violation`.
 
     `run` is present for a graph optimizer: `once` or `fixed_point`. `level` is the weaker of the levels of the check
-    and of the case. `not_judged` is the reason why the check could not be evaluated.
+    and of the case. `not_judged` is the reason why the check could not be evaluated. `effect` is the effect of a
+    rewrite on the outputs, and `witness` a smallest input of a hazard or of a fault.
     """
 
     name: str
@@ -261,6 +262,8 @@ class RewriteCheck(StoredRecord):
     run: OptimizerRunName | None = None
     violation: Violation | None = None
     not_judged: str | None = None
+    effect: RewriteEffect | None = None
+    witness: str = ""
 
     @property
     def is_satisfied(self) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+import onnx
 import pytest
 from argmax_models import argmax_after
 from large_models import doubling
@@ -9,9 +11,12 @@ from onnx import ModelProto, TensorProto, helper
 from rewrite_checks import FIRES, STAYS, judged, spoiling, violations
 
 from conformance.base.verdicts import Level, Verdict
+from conformance.corpus.cases.case import PassEffect, Rewrite
 from conformance.corpus.passes.eliminate_nop_monotone_argmax import eliminate
 from conformance.exact.clauses import clauses
+from conformance.run.judging.optimizer import judge_rewrite
 from conformance.run.judging.optimizer_checks import CHECKS
+from conformance.run.judging.optimizer_run import OptimizerDataSet, OptimizerDataSets, OptimizerTask
 from conformance.subjects.adapters.optimizers import identity
 
 
@@ -207,3 +212,44 @@ class TestMalformedResults:
 
         said = violations(judged(spoiling(without_functions), proto, FIRES))
         assert said["checker"] == "function acme.Same is called but was removed"
+
+
+def _parsed(nodes, declarations="(float[2,3] X) => (float[2,3] Y)"):
+    return onnx.parser.parse_model(
+        f'<ir_version: 8, opset_import: ["": 13, "com.microsoft": 1]> general {declarations} {{ {nodes} }}'
+    )
+
+
+WEIGHTS = (
+    "W = Constant <value = float[3,3] {1, 2, 3, 4, 5, 6, 7, 8, 10}> () B = Constant <value = float[3] {1, 2, 3}> ()"
+)
+ZERO = "zero = Constant <value = float {0}> ()"
+NEGATED = "N = Neg (X)"
+
+EFFECTS = [
+    ("A = Transpose (X) Y = Transpose (A)", "Y = Identity (X)", 1, "bits", ""),
+    (f"{WEIGHTS} A = MatMul (X, W) Y = Add (A, B)", f"{WEIGHTS} Y = Gemm (X, W, B)", 1, "interval", ""),
+    (
+        f"{WEIGHTS} A = Transpose (W) Y = MatMul (X, A)",
+        f"{WEIGHTS} Y = com.microsoft.FusedMatMul <transB = 1> (X, W)",
+        1,
+        "bits",
+        "",
+    ),
+    (f"{ZERO} Y = Mul (X, zero)", f"{ZERO} Y = Expand (zero, S)", np.nan, "hazard", "X = [2, 3] {1, 1, 1, 1, 1, nan}"),
+    ("E = Exp (X) Y = Log (E)", "Y = Identity (X)", 1000, "hazard", "X = [2, 3] {1, 1, 1, 1, 1, 1e+03}"),
+    (f"{NEGATED} Y = Neg (N)", NEGATED.replace("N =", "Y ="), 1, "fault", "X = [2, 3] {1, 1, 1, 1, 1, 1}"),
+]
+"""Models before and after a rewrite, the last element of the input, the effect, and the witness."""
+
+
+@pytest.mark.parametrize(("before", "after", "last", "effect", "witness"), EFFECTS)
+def test_rewrite_without_a_declared_pass_has_an_effect(before, after, last, effect, witness):
+    shape = "S = Constant <value = int64[2] {2, 3}> () " if "Expand" in after else ""
+    model = _parsed(before)
+    inputs = {"X": np.array([[1.3, -2, 0.7], [3, -0.6, last]], np.float32)}
+    task = OptimizerTask(model, Rewrite(PassEffect.OPTIONAL), OptimizerDataSets((OptimizerDataSet(0, inputs),)))
+    outcome = judge_rewrite(lambda _: _parsed(shape + after), (), task)
+    (answers,) = (check for check in outcome.checks if check.name == "answers")
+    assert (answers.effect, answers.witness) == (effect, witness)
+    assert outcome.verdict is (Verdict.PASS if effect in ("bits", "interval") else Verdict.FAIL)

@@ -1,0 +1,248 @@
+"""The effect of a rewrite on the outputs of a model: it keeps the bits, keeps the admissible intervals, or neither.
+
+Both models are judged by arithmetic of the suite alone, on given inputs:
+
+- `bits`: if each node rounds its exact result once, both models return the same bits. This is also tried on inputs with
+  digits up to the last bit of their types, because few roundings change results of short numbers.
+- `interval`: the enclosures of both models have a common value for each element.
+- `hazard`: they have none, but they have one for ordinary numbers: neither NaN nor infinite, neither tiny nor huge.
+- `fault`: they have none for ordinary numbers either, or the outputs have other types or shapes.
+
+A witness is a smallest input of a hazard or of a fault: elements that are not needed are 1 or 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from conformance.base.verdicts import RewriteEffect, Unsupported
+from conformance.exact.models.arrays import is_computed
+from conformance.exact.models.input_files import initializer_arrays
+from conformance.exact.models.summaries import shortest_decimal
+from conformance.exact.reference.model_enclosures import AcceptableIndices, are_apart, enclose_model
+from conformance.exact.reference.node_enclosures import enclose, outputs_of_model
+from conformance.exact.reference.numbers.enclosure import Enclosure
+from conformance.exact.reference.oracle import evaluate, quiet_evaluation
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    import onnx
+
+    from conformance.exact.models.arrays import Array
+
+    Inputs = Mapping[str, Array]
+
+MAX_WITNESS_STEPS = 60
+"""Number of smaller inputs that are tried for a witness."""
+
+ORDINARY = (2.0**-10, 2.0**10)
+"""Magnitudes of ordinary numbers."""
+
+
+@dataclass(frozen=True)
+class RewriteJudgement:
+    """The effect of a rewrite on one set of inputs.
+
+    Attributes:
+        effect: the effect; None if the reference cannot compute one of the models.
+        output: the name of the output that decides.
+        before: its value before the rewrite: an enclosure or an array.
+        after: its value after the rewrite.
+        reason: why the outputs cannot be judged.
+    """
+
+    effect: RewriteEffect | None
+    output: str = ""
+    before: Any = None
+    after: Any = None
+    reason: str = ""
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether an output after the rewrite is not admissible before it."""
+        return self.effect in (RewriteEffect.HAZARD, RewriteEffect.FAULT)
+
+    @property
+    def value_before(self) -> Array | None:
+        """The output before the rewrite; None if several indices are acceptable."""
+        return _value(self.before)
+
+    @property
+    def value_after(self) -> Array | None:
+        """The output after the rewrite; None if several indices are acceptable."""
+        return _value(self.after)
+
+
+def _value(tensor: Any) -> Array | None:
+    with np.errstate(all="ignore"):
+        given = tensor.value.astype(tensor.dtype) if isinstance(tensor, Enclosure) else tensor
+    return given if isinstance(given, np.ndarray) else None
+
+
+def judge_rewrite_of(before: onnx.ModelProto, after: onnx.ModelProto, inputs: Inputs) -> RewriteJudgement:
+    """Return the effect of a rewrite on the outputs for some inputs.
+
+    Args:
+        before: the model before the rewrite.
+        after: the model after the rewrite, with the same outputs.
+        inputs: the inputs by name.
+    """
+    found = _compare(before, after, inputs)
+    if found.effect is RewriteEffect.INTERVAL and all(
+        _has_same_bits(before, after, given, _round_each_node) for given in (inputs, _with_all_digits(inputs))
+    ):
+        return RewriteJudgement(RewriteEffect.BITS)
+    if found.effect is None and _has_same_bits(before, after, inputs, _evaluate_in_types):
+        return RewriteJudgement(RewriteEffect.BITS)
+    if found.effect is not RewriteEffect.FAULT or _is_other_form(found):
+        return found
+    ordinary = _compare(before, after, {name: _ordinary(array) for name, array in inputs.items()}, only_finite=True)
+    return found if ordinary.effect is RewriteEffect.FAULT else _as_hazard(found)
+
+
+def find_witness(before: onnx.ModelProto, after: onnx.ModelProto, inputs: Inputs) -> str:
+    """Return a smallest input for which an output after the rewrite is not admissible before it, as text."""
+    kept = {name: array.copy() for name, array in inputs.items()}
+    steps = 0
+    for number in (1, 0):
+        for name, array in kept.items():
+            for place in range(array.size):
+                if steps == MAX_WITNESS_STEPS or array.dtype.kind not in "fiuV" or array.flat[place] in (0, 1):
+                    continue
+                steps += 1
+                smaller = array.copy()
+                smaller.flat[place] = number
+                if _compare(before, after, {**kept, name: smaller}).effect is RewriteEffect.FAULT:
+                    array.flat[place] = number
+    return "; ".join(f"{name} = {_text(array)}" for name, array in kept.items())
+
+
+def _text(array: Array) -> str:
+    return f"{list(array.shape)} {{{', '.join(shortest_decimal(element) for element in array.flat)}}}"
+
+
+def _as_hazard(found: RewriteJudgement) -> RewriteJudgement:
+    return RewriteJudgement(RewriteEffect.HAZARD, found.output, found.before, found.after)
+
+
+def _is_other_form(found: RewriteJudgement) -> bool:
+    """Return whether the outputs differ in type or shape."""
+    if isinstance(found.before, AcceptableIndices) or isinstance(found.after, AcceptableIndices):
+        return False
+    return bool(found.before.dtype != found.after.dtype or found.before.shape != found.after.shape)
+
+
+def _compare(
+    before: onnx.ModelProto, after: onnx.ModelProto, inputs: Inputs, *, only_finite: bool = False
+) -> RewriteJudgement:
+    """Return `interval` or `fault` for the enclosures of all outputs.
+
+    Args:
+        only_finite: compare only elements that are finite numbers before the rewrite.
+    """
+    first, second = (enclose_model(model, {**initializer_arrays(model.graph), **inputs}) for model in (before, after))
+    reason = ""
+    for (name, old), new in zip(first.items(), second.values(), strict=False):
+        apart = are_apart(_finite(old, new), new) if only_finite else are_apart(old, new)
+        if apart:
+            return RewriteJudgement(RewriteEffect.FAULT, name, old, new)
+        if apart is None and not reason:
+            texts = [each for each in (old, new) if isinstance(each, str)]
+            reason = texts[0] if texts else f"the output {name} is not a tensor"
+    return RewriteJudgement(None, reason=reason) if reason else RewriteJudgement(RewriteEffect.INTERVAL)
+
+
+def _finite(old: Any, new: Any) -> Any:
+    """Return a value whose elements that are no finite numbers are those of another value."""
+    if not isinstance(old, Enclosure) or not isinstance(new, (Enclosure, np.ndarray)) or old.shape != new.shape:
+        return old
+    return Enclosure(old.value, np.where(np.isfinite(old.value), old.error, np.inf), old.dtype)
+
+
+def _has_same_bits(
+    before: onnx.ModelProto,
+    after: onnx.ModelProto,
+    inputs: Inputs,
+    evaluate_each: Callable[[onnx.ModelProto, Inputs], list[Any]],
+) -> bool:
+    """Return whether both models return the same bits if each node rounds its exact result once.
+
+    Args:
+        evaluate_each: returns the outputs of a model.
+    """
+    try:
+        with quiet_evaluation():
+            first, second = (evaluate_each(model, inputs) for model in (before, after))
+    except Unsupported:
+        return False
+    return all(
+        isinstance(old, np.ndarray)
+        and isinstance(new, np.ndarray)
+        and old.dtype == new.dtype
+        and old.shape == new.shape
+        and bool(np.all((old == new) & (np.signbit(old) == np.signbit(new)) if old.dtype.kind == "f" else old == new))
+        for old, new in ((_without_nan(old), _without_nan(new)) for old, new in zip(first, second, strict=True))
+    )
+
+
+def _without_nan(array: Any) -> Any:
+    """Return an array in which each NaN is the largest number of its type, so that NaN equals NaN alone."""
+    if not isinstance(array, np.ndarray) or array.dtype.kind != "f":
+        return array
+    return np.where(np.isnan(array), np.finfo(array.dtype).max, array)
+
+
+def _round_each_node(model: onnx.ModelProto, inputs: Inputs) -> list[Any]:
+    """Return the outputs if each node rounds its exact result once.
+
+    Raises:
+        Unsupported: the reference cannot compute the model.
+    """
+
+    def rounded(scope: Any, node: onnx.NodeProto, values: Mapping[str, Any]) -> list[Any]:
+        results = enclose(scope, node, values)
+        return [each.value.astype(each.dtype) if isinstance(each, Enclosure) else each for each in results]
+
+    names = [value.name for value in model.graph.input]
+    given = {**initializer_arrays(model.graph), **inputs}
+    return outputs_of_model(rounded, model, [given[name] for name in names if name in given])
+
+
+def _evaluate_in_types(model: onnx.ModelProto, inputs: Inputs) -> list[Any]:
+    """Return the outputs by the oracle, which also has models with integers that wrap around.
+
+    Raises:
+        Unsupported: the oracle cannot compute the model.
+    """
+    return evaluate(model, inputs, declared=True)
+
+
+def _with_all_digits(inputs: Inputs) -> Inputs:
+    """Return inputs of similar numbers whose digits reach the last bit of their types."""
+    factors = {
+        name: 1 + np.modf(np.arange(1, array.size + 1) * 0.6180339887498949)[0].reshape(array.shape) / 8
+        for name, array in inputs.items()
+    }
+    with np.errstate(all="ignore"):
+        return {
+            name: (array * factors[name]).astype(array.dtype) if is_computed(array.dtype) else array
+            for name, array in inputs.items()
+        }
+
+
+def _ordinary(array: Array) -> Array:
+    """Return an array in which quarters replace each number that is not ordinary."""
+    if not is_computed(array.dtype) and array.dtype.kind not in "iu":
+        return array
+    numbers = array.astype(np.float64)
+    with np.errstate(all="ignore"):
+        magnitude = np.abs(numbers)
+        is_ordinary = (magnitude >= ORDINARY[0]) & (magnitude <= ORDINARY[1])
+    places = np.arange(1, array.size + 1).reshape(array.shape)
+    if array.dtype.kind in "iu":
+        return np.where(is_ordinary | (numbers == 0), array, places % 5).astype(array.dtype)
+    return np.where(is_ordinary, numbers, places / 4).astype(array.dtype)
