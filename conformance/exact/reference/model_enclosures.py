@@ -17,7 +17,7 @@ from conformance.exact.reference.node_enclosures import NodeScope, enclose
 from conformance.exact.reference.numbers.enclosure import Enclosure
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import onnx
 
@@ -59,7 +59,13 @@ class AcceptableIndices:
         return 0.0 if np.take_along_axis(self.mask, indices[None], 0).all() else np.inf
 
 
-def enclose_model(model: onnx.ModelProto, given: Mapping[str, Any]) -> dict[str, Any]:
+NODES_BETWEEN_NOTES = 64
+"""Number of nodes after which the progress is shown."""
+
+
+def enclose_model(
+    model: onnx.ModelProto, given: Mapping[str, Any], note: Callable[[str], None] = lambda _: None
+) -> dict[str, Any]:
     """Return an enclosure, an array or `AcceptableIndices` for each output of a model that can be enclosed.
 
     An output that cannot be enclosed has the reason as text.
@@ -67,12 +73,15 @@ def enclose_model(model: onnx.ModelProto, given: Mapping[str, Any]) -> dict[str,
     Args:
         model: the model.
         given: its initializers and inputs by name.
+        note: is called with the progress for the user; its errors end the work.
     """
     scope = NodeScope.of(model)
     values: dict[str, Any] = dict(given)
     reasons: dict[str, str] = {}
     found: dict[str, Any] = {}
-    for node in model.graph.node:
+    for number, node in enumerate(model.graph.node):
+        if number % NODES_BETWEEN_NOTES == 0:
+            note(f"{number} of {len(model.graph.node)} nodes judged")
         names = names_taken_by(node)
         reason = next((reasons[name] for name in names if name in reasons), "")
         if not reason and any(isinstance(values.get(name), AcceptableIndices) for name in names):

@@ -34,7 +34,7 @@ from conformance.own.audit.confirmation import Confirmation
 from conformance.own.audit.judgement import JudgedNode, JudgementOptions, NodeVerdict, judge_nodes
 from conformance.own.audit.probes import ProbedNode, probe_nodes
 from conformance.own.audit.propagation import trace_errors
-from conformance.own.graphs.cutting import cut
+from conformance.own.graphs.cutting import GraphParts
 from conformance.own.graphs.inlining import inline_taken_branches
 from conformance.own.graphs.intermediate_values import (
     Exposure,
@@ -327,7 +327,7 @@ def audit_nodes_alone(
     count = len(recording.model.graph.node)
     if max(numbers) >= count:
         raise UsageError("node-missing", number=max(numbers), count=count)
-    part = cut(recording.model, sorted(set(numbers)), recording.values.values)
+    part = GraphParts(recording.model).cut(sorted(set(numbers)), recording.values.values)
     if part is None:
         raise UsageError("node-not-alone", subject=subject.id, numbers=list(numbers))
     content = part.model.SerializeToString(deterministic=True)

@@ -30,7 +30,7 @@ from conformance.exact.models.arrays import type_name
 from conformance.exact.models.graphs import find_producers, is_operator, names_taken_by
 from conformance.exact.reference.tolerances import NARROW
 from conformance.own.audit.judgement import JudgedNode, JudgementOptions, NodeVerdict, judge_last
-from conformance.own.graphs.cutting import cut
+from conformance.own.graphs.cutting import GraphParts
 from conformance.own.graphs.intermediate_values import Exposure, SubjectRefused, expose_together, run_once
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ class Confirmation:
         values = {name: array for name, array in values.items() if name not in made}
         wrong = []
         for number in numbers:
-            single = cut(self.model, [number], values)
+            single = self._parts.cut([number], values)
             if single is None:
                 return confirmed
             try:
@@ -188,7 +188,7 @@ class Confirmation:
         is_exposed = bool(self._exposed_operands(number, operands))
         if self.subject is None or not is_exposed or any(name not in values for name in operands):
             return _NOT_RETURNED
-        single = cut(self.model, [number], values)  # with its constants: some runtimes run no node without them
+        single = self._parts.cut([number], values)  # with its constants: some runtimes run no node without them
         if single is None:
             return _NOT_RETURNED
         try:
@@ -327,6 +327,10 @@ class Confirmation:
                 if is_in_row and taken[first] and taken[second] and not is_operator(after, *_PRODUCTS):
                     folded |= taken[first] | taken[second]
         return frozenset(folded)
+
+    @cached_property
+    def _parts(self) -> GraphParts:
+        return GraphParts(self.model)
 
     @cached_property
     def _producers(self) -> Mapping[str, int]:

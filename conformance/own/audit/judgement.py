@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,7 +29,7 @@ from conformance.exact.reference.numbers.enclosure import Enclosure
 from conformance.exact.reference.oracle import EVALUATION_ERRORS
 from conformance.exact.reference.tolerances import NARROW, SILENCES
 from conformance.own.graphs.arithmetic import operation_count
-from conformance.own.graphs.cutting import inferred_shape, part_of
+from conformance.own.graphs.cutting import GraphParts, inferred_shape, part_of
 from conformance.own.graphs.intermediate_values import Exposure
 
 if TYPE_CHECKING:
@@ -256,6 +257,10 @@ class RecordingJudge:
         self._declared = {value.name: DeclaredInput.of(value).shape for value in model.graph.output}
         self._producers = find_producers(model.graph)
 
+    @cached_property
+    def _parts(self) -> GraphParts:
+        return GraphParts(self._scope.model)
+
     def judge(self, numbers: Iterable[int]) -> Iterator[JudgedNode]:
         """Yield the judgements of some nodes on their own; nodes of the operator Constant are left out."""
         for number in numbers:
@@ -368,7 +373,7 @@ class RecordingJudge:
             return structs.replace(unjudged, reason=reason)
         comparison = NodeComparison.of(
             enclosed,
-            lambda name: inferred_shape(self._scope.model, number, name, known),
+            lambda name: inferred_shape(self._parts, number, name, known),
             has_exact_operands=not before,
         )
         element_type = unjudged.type

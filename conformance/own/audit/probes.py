@@ -22,7 +22,7 @@ from conformance.exact.declarations.hard_values import free_operands, hard_eleme
 from conformance.exact.models.graphs import is_operator, main_opset, names_taken_by, subgraphs_of, with_inferred_types
 from conformance.exact.models.input_files import DeclaredInput, required_input_names
 from conformance.own.audit.judgement import JudgedNode, NodeVerdict, judge_last
-from conformance.own.graphs.cutting import cut
+from conformance.own.graphs.cutting import GraphParts
 from conformance.own.graphs.intermediate_values import Exposure, SubjectRefused, run_each
 
 if TYPE_CHECKING:
@@ -94,7 +94,8 @@ def probe_nodes(
         return []
     groups: dict[Any, list[int]] = {}
     unprobed: dict[Any, list[int]] = {}
-    shown, recorded = recorded, _with_stand_ins(model, recorded)
+    parts = GraphParts(model)
+    shown, recorded = recorded, _with_stand_ins(parts, recorded)
     free: dict[Any, frozenset[int]] = {}
     for number, node in enumerate(model.graph.node):
         hidden = {name for name in node.input if name and name not in shown.values and name in recorded.values}
@@ -122,13 +123,13 @@ def probe_nodes(
     ]
     for place, numbers in enumerate(groups.values()):
         progress(f"{place} of {len(groups)} distinct nodes probed")
-        probed = _probe(model, recorded, subject, numbers, count)
+        probed = _probe(parts, recorded, subject, numbers, count)
         if probed is not None:
             found.append(probed)
     return sorted(found, key=lambda each: each.node.number)
 
 
-def _with_stand_ins(model: onnx.ModelProto, recorded: RecordedValues) -> RecordedValues:
+def _with_stand_ins(parts: GraphParts, recorded: RecordedValues) -> RecordedValues:
     """Return recorded values in which zeros of the same type and shape stand for hidden values.
 
     A probe runs a node alone, and gives it other elements; so it needs only the types and shapes. A hidden value whose
@@ -137,10 +138,10 @@ def _with_stand_ins(model: onnx.ModelProto, recorded: RecordedValues) -> Recorde
     stand_ins: dict[str, Array] = {}
     known: Any = recorded.values
     values = ChainMap(stand_ins, known)
-    for number, node in enumerate(model.graph.node):
+    for number, node in enumerate(parts.model.graph.node):
         if not _is_hidden(node, recorded) or not all(name in values for name in names_taken_by(node)):
             continue
-        single = cut(model, [number], values)
+        single = parts.cut([number], values)
         for value in with_inferred_types(single.model).graph.output if single is not None else ():
             declared = DeclaredInput.of(value)
             shape = tuple(size for size in declared.shape or () if size is not None)
@@ -195,12 +196,13 @@ def _free_operands(opset: int, node: onnx.NodeProto, recorded: RecordedValues) -
 
 
 def _probe(
-    model: onnx.ModelProto, recorded: RecordedValues, subject: Subject, numbers: Sequence[int], count: int
+    parts: GraphParts, recorded: RecordedValues, subject: Subject, numbers: Sequence[int], count: int
 ) -> ProbedNode | None:
     """Run the first of some equal nodes on hard values; None if it cannot be a model of its own."""
+    model = parts.model
     number = numbers[0]
     node = model.graph.node[numbers[0]]
-    single = cut(model, [number], recorded.values)
+    single = parts.cut([number], recorded.values)
     if single is None:
         return None
     kinds = _free_operands(main_opset(model), node, recorded)

@@ -111,10 +111,12 @@ def _size_text(output: OutputDifference) -> str:
 def _pass_lines(step: FoundPasses, _: BlameDocument) -> Iterator[str]:
     if not step.names:
         yield f"{step.reason[:1].upper()}{step.reason[1:]}."
-    elif len(step.names) == 1:
-        yield f"The difference comes from {step.names[0]} ({step.tested} sets of passes tried)."
+        return
+    tried = f"({step.tested} sets of passes tried{', ' if step.reason else ''}{step.reason})"
+    if len(step.names) == 1:
+        yield f"The difference comes from {step.names[0]} {tried}."
     else:
-        yield f"The difference needs {' and '.join(step.names)} together ({step.tested} sets of passes tried)."
+        yield f"The difference needs {' and '.join(step.names)} together {tried}."
 
 
 def _reduction_lines(step: ReducedModel, _: BlameDocument) -> Iterator[str]:

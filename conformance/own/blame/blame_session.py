@@ -7,6 +7,8 @@ an earlier, interrupted session is continued: a step whose data it has does not 
 from __future__ import annotations
 
 import base64
+import math
+import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -34,7 +36,7 @@ from conformance.own.blame.document import (
     ReducedNode,
 )
 from conformance.own.blame.given_rewrite import GivenRewrite, MatchedModels
-from conformance.own.blame.model_comparison import Comparison, Computation, OpenSubjects, run_model
+from conformance.own.blame.model_comparison import Comparison, Computation, OpenSubjects, TimeIsOverError, run_model
 from conformance.own.blame.model_reduction import MAX_SECONDS, DifferenceReduction, known_values, node_count
 from conformance.own.blame.passes import ONNXRUNTIME, Passes, PassSearch, list_passes
 from conformance.own.blame.verdict import BlameOutcome, BlameVerdict, ChangedReleases, Unoptimized, judge
@@ -45,6 +47,13 @@ from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
+
+
+SHARE_OF_PASSES = 1 / 3
+"""The share of the time after which the search for passes ends."""
+
+MIN_VERDICT_SECONDS = 10.0
+"""The time for the verdict on the reduced model, if no time is left."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +67,7 @@ class Request:
         second: the subject that runs the rewrite, or the second subject.
         optimizer: the graph optimizer; None for two subjects or two models.
         seed: the seed of pseudo-random inputs; None for inputs from files.
-        seconds: the maximum time of the reduction.
+        seconds: the maximum time of the search for passes, of the reduction and of its verdict together.
         models: the model and a second model, which takes the place of a rewrite; None for one model.
     """
 
@@ -141,6 +150,7 @@ class Session:
     reduced: FedModel | None = None
     answers: tuple[Computation, Computation] | None = None
     document: BlameDocument = field(init=False)
+    _deadline: float = field(default=math.inf, init=False)
 
     @property
     def has_news(self) -> bool:
@@ -167,6 +177,7 @@ class Session:
             whole = self._observe_whole(case) if observed is None else observed
             steps.difference = with_steps(self.request.model.prepared, whole)
         self.on_step("difference")
+        self._deadline = time.monotonic() + self.request.seconds
         if not steps.difference and any(steps.difference.failures):
             reason = f"neither computes the model: {steps.difference.messages[0]}"
             return self._end(BlameVerdict(BlameOutcome.NOT_JUDGED, reason))
@@ -276,7 +287,8 @@ class Session:
                 answers = (answer, known) if is_first else (known, answer)
                 return wanted.is_same(find_difference(names, *answers))
 
-            found = PassSearch(passes, keeps_difference, self.progress, tried).find()
+            end = self._deadline - (1 - SHARE_OF_PASSES) * request.seconds
+            found = PassSearch(passes, keeps_difference, self.progress, tried, end).find()
         self.document.tried = msgspec.UNSET
         return found
 
@@ -296,7 +308,12 @@ class Session:
                 reason = "the difference of the reduced model does not come again in the same process"
                 return BlameVerdict(BlameOutcome.NOT_DETERMINISTIC, reason)
             self.document.reduced_difference = difference
-            return judge(comparison, self.reduced, difference, self.answers)
+            try:
+                with comparison.until(max(self._deadline, time.monotonic() + MIN_VERDICT_SECONDS)):
+                    return judge(comparison, self.reduced, difference, self.answers)
+            except TimeIsOverError:
+                count = node_count(self.reduced.model)
+                return BlameVerdict(BlameOutcome.NOT_JUDGED, f"the time ended before {count} nodes were judged")
 
     def _match_values(self, comparison: Comparison, case: FedModel) -> None:
         """Match the intermediate values of two given models, at which both are cut."""
@@ -304,7 +321,9 @@ class Session:
             return
         cases = [case.with_model(each.prepared) for each in (self.request.model, comparison.given.model)]
         targets = (comparison.first.target, comparison.second.target)
-        comparison.given.match_values(*(known_values(*each) for each in zip(targets, cases, strict=True)))
+        comparison.given.match_values(
+            *(known_values(*each, comparison.note) for each in zip(targets, cases, strict=True))
+        )
 
     def _reduce(self, comparison: Comparison, whole: FedModel, start: FedModel | None) -> FedModel:
         """Reduce the model, and keep each smaller model in the document."""
@@ -314,7 +333,7 @@ class Session:
                 case, reduction, nodes_before=self.document.model.nodes, is_complete=is_complete
             )
 
-        reduction = DifferenceReduction(comparison, self.request.seconds, self.progress, keep)
+        reduction = DifferenceReduction(comparison, self._deadline - time.monotonic(), keep)
         reduced = reduction.reduce(whole, start)
         keep(reduced, is_complete=not reduction.ended_early)
         return reduced
@@ -380,6 +399,7 @@ class Session:
         """Start the subjects; `chosen` replaces the subject whose passes are chosen."""
         with self.subjects.compare(*self.request.with_chosen(chosen)) as comparison:
             comparison.given = GivenRewrite(self.request.models) if self.request.models else None
+            comparison.progress = self.progress
             yield comparison
 
 

@@ -50,7 +50,7 @@ class FoundPasses(_Part):
 
     Attributes:
         names: the passes; None if they cannot be chosen.
-        reason: why there are none; otherwise empty.
+        reason: why there are none, or why there may be fewer; otherwise empty.
         tested: the number of sets that were tried.
         subject: the name of the subject with these passes only, if it is known.
     """

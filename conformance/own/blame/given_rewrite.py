@@ -22,7 +22,7 @@ from conformance.exact.models.arrays import has_same_bits, hash_values
 from conformance.exact.models.graphs import copy_of, is_operator, names_in_model, names_taken_by
 from conformance.exact.models.input_files import required_input_names
 from conformance.exact.models.renaming import FreshNames, Renamer
-from conformance.own.graphs.cutting import part_between, without_unused
+from conformance.own.graphs.cutting import GraphParts, without_unused
 from conformance.own.graphs.reading import LoadedModel, in_common_folder
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ class GivenRewrite:
     def __init__(self, models: MatchedModels) -> None:
         self._first = models.first.prepared
         self._whole = models.second
-        self._cuttable = models.second.prepared
+        self._parts = GraphParts(models.second.prepared)
         self._interface = _interface(models.first.original)
 
     @property
@@ -136,7 +136,7 @@ class GivenRewrite:
         ours, theirs = ([name for name in each if name not in ends] for each in names)
         pairs = match_values(_known(ours, first), _known(theirs, second)) | {name: name for name in ends}
         _match_operands(pairs, (self._first, first), (self._whole.prepared, second), {*ours}, {*theirs})
-        self._cuttable = _renamed(self._whole.prepared, pairs, names_in_model(self._first))
+        self._parts = GraphParts(_renamed(self._whole.prepared, pairs, names_in_model(self._first)))
 
     def part(self, model: onnx.ModelProto) -> onnx.ModelProto | None:
         """Return the part of the second model that computes the outputs of a part of the first from its inputs.
@@ -145,12 +145,11 @@ class GivenRewrite:
         """
         if _interface(model) == self._interface:
             return self._whole.original
-        return part_between(self._cuttable, model)
+        return self._parts.between(model)
 
     def with_counterparts(self, case: FedModel) -> FedModel | None:
         """Return a part of the first model without the outputs that have no counterpart; None if no output has one."""
-        made = {name for node in self._cuttable.graph.node for name in node.output}
-        kept = [value for value in case.model.graph.output if value.name in made]
+        kept = [value for value in case.model.graph.output if self._parts.computes(value.name)]
         if len(kept) == len(case.model.graph.output):
             return case
         if not kept:

@@ -6,6 +6,8 @@ A `Comparison` runs both ways and returns two answers. A failure of a graph opti
 
 from __future__ import annotations
 
+import math
+import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -22,7 +24,7 @@ from conformance.subjects.calling.request import CaseEnded, call_running_subject
 from conformance.subjects.isolation.start_subjects import client_of, started_subjects
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from conformance.exact.models.arrays import Array
@@ -75,6 +77,10 @@ def run_model(backend: Any, model: onnx.ModelProto, inputs: Mapping[str, Array])
     return Computation(outputs, model=model)
 
 
+class TimeIsOverError(Exception):
+    """Ends a step from any depth when its time is over: computing and judging a large model takes time too."""
+
+
 @dataclass
 class Comparison:
     """Both ways to compute a model.
@@ -84,6 +90,7 @@ class Comparison:
         second: the subject that runs the rewrite, which is `first`, or the second subject.
         optimizer: the graph optimizer; None for two subjects or two models.
         given: the second model, which takes the place of the rewrite; None if there is one model.
+        progress: is called with a text for the user.
 
     A failure is not computed again for the same case, because it may have taken the whole time limit.
     """
@@ -92,6 +99,8 @@ class Comparison:
     second: Subject
     optimizer: Subject | None = None
     given: GivenRewrite | None = None
+    progress: Callable[[str], None] = lambda _: None
+    _deadline: float = field(default=math.inf, init=False)
     _failed: dict[tuple[bool, str], Computation] = field(default_factory=dict, init=False)
 
     @property
@@ -107,6 +116,26 @@ class Comparison:
     def has_rewrite(self) -> bool:
         """Whether the second way computes another model than the first."""
         return self.optimizer is not None or self.given is not None
+
+    @contextmanager
+    def until(self, deadline: float) -> Iterator[None]:
+        """Limit the time of a block, whose steps raise `TimeIsOverError` after a time (`time.monotonic`)."""
+        before = self._deadline
+        self._deadline = deadline
+        try:
+            yield
+        finally:
+            self._deadline = before
+
+    def note(self, text: str) -> None:
+        """Show the progress of a long step, and end the step if its time is over.
+
+        Raises:
+            TimeIsOverError: the time of the block of `until` is over.
+        """
+        if time.monotonic() > self._deadline:
+            raise TimeIsOverError
+        self.progress(text)
 
     def answers(self, case: FedModel) -> tuple[Computation, Computation]:
         """Compute the model in both ways."""

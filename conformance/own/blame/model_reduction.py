@@ -20,7 +20,7 @@ Every part has valid inputs, because a user could give a model any input.
 from __future__ import annotations
 
 import time
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -32,10 +32,10 @@ from conformance.exact.models.graphs import copy_of, is_operator, iter_nodes
 from conformance.exact.models.model_validity import model_violation
 from conformance.exact.reference.numbers.enclosure import Enclosure
 from conformance.own.blame.difference import Difference, observe
-from conformance.own.blame.model_comparison import Comparison, run_model
+from conformance.own.blame.model_comparison import Comparison, TimeIsOverError, run_model
 from conformance.own.blame.passes import minimize
 from conformance.own.blame.verdict import BlameOutcome, enclose_outputs, judge
-from conformance.own.graphs.cutting import bypass_inner, cut, inner_nodes, live_nodes, without_unused
+from conformance.own.graphs.cutting import GraphParts, bypass_inner, inner_nodes, live_nodes, without_unused
 from conformance.own.graphs.fed_model import FedModel, case_arrays, with_arrays
 from conformance.own.graphs.inlining import inline_taken_branches, unrolled_models
 from conformance.own.graphs.intermediate_values import record_values
@@ -44,10 +44,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from conformance.exact.models.arrays import Array
-    from conformance.own.blame.given_rewrite import GivenRewrite
 
 MAX_SECONDS = 600.0
 """Maximum time of a reduction; the smallest model so far is kept after that."""
+
+SHARE_OF_WHOLE = 1 / 6
+"""The share of the time in which the whole model is judged."""
 
 WINDOW_NODES = 16
 """Number of nodes of the parts in which a fault is searched if the whole model's difference is admissible."""
@@ -59,8 +61,7 @@ class DifferenceReduction:
 
     Attributes:
         comparison: both ways.
-        seconds: the maximum time; each of up to three reductions has a third of it.
-        progress: is called with a text for the user.
+        seconds: the maximum time; each of up to three reductions has a third of it, with its judgements.
         on_smaller: is called with each smaller case, for a session that is interrupted.
         tested: the number of cases that were tried.
         ended_early: whether the time ended before the reduction.
@@ -68,10 +69,10 @@ class DifferenceReduction:
 
     comparison: Comparison
     seconds: float
-    progress: Callable[[str], None]
     on_smaller: Callable[[FedModel], None]
     tested: int = 0
     ended_early: bool = False
+    _begun: float = field(default=0.0, init=False)
 
     def reduce(self, whole: FedModel, start: FedModel | None) -> FedModel:
         """Return the reduced case.
@@ -83,7 +84,8 @@ class DifferenceReduction:
             whole: the model and its inputs.
             start: a smaller case of an earlier session; None to start with the whole model.
         """
-        wanted, kept = self._judged(whole)
+        self._begun = time.monotonic()
+        wanted, kept = self._judged(whole, SHARE_OF_WHOLE)
 
         def has_difference(case: FedModel) -> bool:
             """Return whether a smaller model has the same difference; a rounding is another one than a fault.
@@ -102,40 +104,46 @@ class DifferenceReduction:
             return is_kept
 
         first = start if start is not None and has_difference(start) else whole
-        case = self._reduce_while(has_difference, first)
-        _, outcome = self._judged(case)
+        case = self._reduce_while(has_difference, first, 1 / 3)
+        _, outcome = self._judged(case, 1 / 2)
         if not outcome.is_open or any(wanted.failures):
             return case
         part = self._find_part(lambda case: is_wrong(self.comparison, case, wanted), whole)
         if part is not None:
-            return self._reduce_while(lambda case: is_wrong(self.comparison, case, wanted), part)
+            return self._reduce_while(lambda case: is_wrong(self.comparison, case, wanted), part, 1)
         if outcome is BlameOutcome.BOTH_ADMISSIBLE:
-            return self._reduce_while(lambda case: is_alike_and_admissible(self.comparison, case, wanted), case)
+            return self._reduce_while(lambda case: is_alike_and_admissible(self.comparison, case, wanted), case, 1)
         return case
 
-    def _judged(self, case: FedModel) -> tuple[Difference, BlameOutcome]:
+    def _judged(self, case: FedModel, share: float) -> tuple[Difference, BlameOutcome]:
+        """Return the difference of a case and who is wrong; nobody is judged after a share of the whole time."""
         difference, answers = observe(self.comparison, case)
-        return difference, judge(self.comparison, case, difference, answers).outcome
+        try:
+            with self.comparison.until(self._end(share)):
+                return difference, judge(self.comparison, case, difference, answers).outcome
+        except TimeIsOverError:
+            return difference, BlameOutcome.NOT_JUDGED
 
-    def _reduce_while(self, is_same: Callable[[FedModel], bool], case: FedModel) -> FedModel:
-        with self._reducer(is_same, self.on_smaller) as reducer:
+    def _end(self, share: float) -> float:
+        return self._begun + share * self.seconds
+
+    def _reduce_while(self, is_same: Callable[[FedModel], bool], case: FedModel, share: float) -> FedModel:
+        with self._reducer(is_same, self.on_smaller, share) as reducer:
             return reducer.reduce(case)
 
     def _find_part(self, is_wrong: Callable[[FedModel], bool], whole: FedModel) -> FedModel | None:
-        with self._reducer(is_wrong, lambda _: None) as reducer:
+        with self._reducer(is_wrong, lambda _: None, 2 / 3) as reducer:
             return reducer.is_or_has_part(whole)
 
     @contextmanager
     def _reducer(
-        self, is_same: Callable[[FedModel], bool], on_smaller: Callable[[FedModel], None]
+        self, is_same: Callable[[FedModel], bool], on_smaller: Callable[[FedModel], None], share: float
     ) -> Iterator[Reducer]:
-        """Yield a reducer, and count the cases that it has tried."""
-        deadline = time.monotonic() + self.seconds / 3
-        reducer = Reducer(
-            self.comparison.first.target, is_same, self.progress, deadline, on_smaller, self.comparison.given
-        )
+        """Yield a reducer that ends after a share of the whole time, and count the cases that it has tried."""
+        reducer = Reducer(self.comparison, is_same, on_smaller)
         try:
-            yield reducer
+            with self.comparison.until(self._end(share)):
+                yield reducer
         finally:
             self.tested += reducer.tested
             self.ended_early |= reducer.ended_early
@@ -157,49 +165,39 @@ def is_wrong(comparison: Comparison, case: FedModel, wanted: Difference) -> bool
     return not judge(comparison, case, difference, answers).outcome.is_open
 
 
-class _TimeIsOverError(Exception):
-    """Ends the reduction from any depth: building a candidate of a large model takes time too."""
-
-
 @dataclass
 class Reducer:
     """Reduces one case.
 
     Attributes:
-        backend: the subject that computes the values at cuts.
+        comparison: both ways. The first computes the values at cuts; a second model is cut together with the first.
         is_same: whether a smaller case has the same difference.
-        progress: is called with a text for the user.
-        deadline: the time (`time.monotonic`) at which the reduction ends.
         on_smaller: is called with each smaller case that has the same difference.
-        given: the second model, which is cut together with the first; None if there is none.
         tested: the number of cases that were tried.
         ended_early: whether the time ended before the reduction.
     """
 
-    backend: Any
+    comparison: Comparison
     is_same: Callable[[FedModel], bool]
-    progress: Callable[[str], None]
-    deadline: float
     on_smaller: Callable[[FedModel], None]
-    given: GivenRewrite | None = None
     tested: int = 0
     ended_early: bool = False
     _smallest: FedModel = field(init=False)
     """The smallest case so far; each step makes it smaller."""
 
     def reduce(self, case: FedModel) -> FedModel:
-        """Return the smallest case that was found until the deadline; it may be the given one."""
+        """Return the smallest case that was found until the time is over; it may be the given one."""
         self._smallest = case
-        with suppress(_TimeIsOverError):
+        with self._limited():
             for round in range(4):
                 size = node_count(self._smallest.model)
                 self._cut()
                 self._drop_outputs()
-                if self.given is None:
+                if self.comparison.given is None:
                     self._open_subgraphs()
                 if round and node_count(self._smallest.model) == size:
                     break
-            if self.given is not None:
+            if self.comparison.given is not None:
                 return self._smallest
             self._shorten_loops()
             self._drop_inner_nodes()
@@ -207,26 +205,33 @@ class Reducer:
             self._simplify_weights()
         return self._smallest
 
+    @contextmanager
+    def _limited(self) -> Iterator[None]:
+        """End a block when the time of the comparison is over, and record that it ended early."""
+        try:
+            yield
+        except TimeIsOverError:
+            self.ended_early = True
+
     def is_or_has_part(self, case: FedModel) -> FedModel | None:
-        """Return the case if it holds, else a part of it that does; None if no part holds until the deadline."""
-        with suppress(_TimeIsOverError):
+        """Return the case if it holds, else a part of it that does; None if none holds until the time is over."""
+        self._smallest = case
+        with self._limited():
             if self._holds(case) or self._has_part(case):
                 return self._smallest
         return None
 
     def _holds(self, case: FedModel | None) -> bool:
         """Return whether a smaller case is valid and has the same difference; the case is the smallest then."""
-        if time.monotonic() > self.deadline:
-            self.ended_early = True
-            raise _TimeIsOverError
-        if case is not None and self.given is not None:
-            case = self.given.with_counterparts(case)
+        self.comparison.note(f"{len(self._smallest.model.graph.node)} nodes, {self.tested} models tried")
+        given = self.comparison.given
+        if case is not None and given is not None:
+            case = given.with_counterparts(case)
         if case is None:
             return False
         self.tested += 1
         if model_violation(without_external_data(case.model)) is not None or not self.is_same(case):
             return False
-        self.progress(f"{node_count(case.model)} nodes, {self.tested} models tried")
         self._smallest = case
         self.on_smaller(case)
         return True
@@ -238,9 +243,14 @@ class Reducer:
     def _cut(self) -> None:
         case = self._smallest
         nodes = live_nodes(case.model)
-        values = known_values(self.backend, case)
-        self._holds(cut(case.model, nodes, values, case.data_folder))
-        minimize(nodes, lambda part: self._holds(cut(case.model, part, values, case.data_folder)), 10_000)
+        values = self._known_values()
+        parts = GraphParts(case.model, case.data_folder)
+        minimize(nodes, lambda part: self._holds(parts.cut(part, values)), 10_000)
+        if self._smallest is case:
+            self._holds(parts.cut(nodes, values))
+
+    def _known_values(self) -> dict[str, Array]:
+        return known_values(self.comparison.first.target, self._smallest, self.comparison.note)
 
     def _drop_outputs(self) -> None:
         for value in list(self._smallest.model.graph.output):
@@ -250,7 +260,7 @@ class Reducer:
                 self._holds(without_unused(self._smallest.with_model(model)))
 
     def _open_subgraphs(self) -> None:
-        values = known_values(self.backend, self._smallest)
+        values = self._known_values()
         inlined = inline_taken_branches(self._smallest.model, values)
         if inlined is not None:
             self._holds(without_unused(self._smallest.with_model(inlined)))
@@ -301,13 +311,14 @@ class Reducer:
         nodes = live_nodes(case.model)
         if len(nodes) <= 1:
             return False
-        values = known_values(self.backend, case)
+        values = self._known_values()
+        parts = GraphParts(case.model, case.data_folder)
         for size in (WINDOW_NODES, 4, 1):
             if len(nodes) <= size // 2:
                 continue
             for start in range(0, max(1, len(nodes) - size // 2), max(1, size // 2)):
-                self.progress(f"nodes from {start} of {len(nodes)}")
-                if self._holds(cut(case.model, nodes[start : start + size], values, case.data_folder)):
+                self.comparison.note(f"nodes from {start} of {len(nodes)}")
+                if self._holds(parts.cut(nodes[start : start + size], values)):
                     return True
         return False
 
@@ -317,32 +328,37 @@ def node_count(model: onnx.ModelProto) -> int:
     return sum(not is_operator(node, "Constant") for node in iter_nodes(model.graph))
 
 
-def known_values(backend: Any, case: FedModel) -> dict[str, Array]:
-    """Return all values of a model that a subject returns, by name; other values are missing."""
+def known_values(backend: Any, case: FedModel, note: Callable[[str], None] = lambda _: None) -> dict[str, Array]:
+    """Return all values of a model that a subject returns, by name; other values are missing.
+
+    `note` is called with the progress for the user.
+    """
     constants = case.initializers
     values: dict[str, Any] = {**constants, **case.inputs}
     answer = run_model(backend, case.model, case.inputs)
     if not answer.failure:
         try:
             recorded = record_values(
-                backend, case.model, case.arrays, answer.outputs, is_stable=False, constants=constants
+                backend, case.model, case.arrays, answer.outputs, note, is_stable=False, constants=constants
             )
             values.update(recorded.values)
+        except TimeIsOverError:
+            raise
         except Exception:  # noqa: BLE001 - the model is then cut at inputs only
             values.update(zip((value.name for value in case.model.graph.output), answer.outputs, strict=True))
     if len(values) < len(case.model.graph.node):
-        values = {**_evaluated(case), **values}
+        values = {**_evaluated(case, note), **values}
     return {name: np.asarray(array) for name, array in values.items() if isinstance(array, np.ndarray | np.generic)}
 
 
-def _evaluated(case: FedModel) -> dict[str, Any]:
+def _evaluated(case: FedModel, note: Callable[[str], None]) -> dict[str, Any]:
     """Return the values that the reference computes; any value of the right type and shape is a valid input."""
     model = copy_of(case.model)
     del model.graph.output[:]
     model.graph.output.extend(
         onnx.ValueInfoProto(name=name) for node in model.graph.node for name in node.output if name
     )
-    found = enclose_outputs(case.with_model(model))
+    found = enclose_outputs(case.with_model(model), note)
     return {
         name: each.value.astype(each.dtype) if isinstance(each, Enclosure) else each for name, each in found.items()
     }

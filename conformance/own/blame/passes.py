@@ -7,6 +7,8 @@ the difference only together stay together.
 
 from __future__ import annotations
 
+import math
+import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -14,6 +16,7 @@ import onnx
 
 from conformance.base.serialization.decoding import read_own_toml
 from conformance.own.blame.document import FoundPasses
+from conformance.own.blame.model_comparison import TimeIsOverError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -25,6 +28,8 @@ T = TypeVar("T")
 
 ONNXRUNTIME = "onnxruntime"
 """Name of the subjects, backend and graph optimizer, that take `disabled_optimizers`."""
+
+TIME_IS_OVER = "the time ended before the search for the smallest set of passes"
 
 MAX_TESTS = 400
 """Maximum number of sets of passes that are tried."""
@@ -91,6 +96,7 @@ class PassSearch:
         keeps_difference: whether the difference stays if a subject replaces the one with all passes.
         progress: is called with a text for the user.
         tried: the answers of `keeps_difference` by the name of the subject, also those of an interrupted search.
+        deadline: the time (`time.monotonic`) at which the search ends; a set that it found may then be too large.
         tested: the number of sets whose answer was needed.
     """
 
@@ -98,10 +104,17 @@ class PassSearch:
     keeps_difference: Callable[[SubjectName], bool]
     progress: Callable[[str], None]
     tried: dict[str, bool]
+    deadline: float = math.inf
     tested: int = 0
 
     def find(self) -> FoundPasses:
-        """Return the smallest set of passes; without names if the passes cannot be chosen."""
+        """Return the smallest set of passes; without names if the passes cannot be chosen or no time is left."""
+        try:
+            return self._find()
+        except TimeIsOverError:
+            return self._none(TIME_IS_OVER)
+
+    def _find(self) -> FoundPasses:
         passes = self._lowest_level() if self.passes.takes_disabled else self.passes
         if passes is None:
             return self._none("the difference stays with all graph optimizations disabled")
@@ -109,7 +122,18 @@ class PassSearch:
             return self._none("the difference does not come if all passes are chosen by name")
         if self._keeps(passes.choose([])):
             return self._none("the difference stays if no pass is chosen")
-        names = minimize(passes.names, lambda chosen: self._keeps(passes.choose(chosen)))
+        names = [*passes.names]
+
+        def keeps(chosen: Sequence[str]) -> bool:
+            nonlocal names
+            is_kept = self._keeps(passes.choose(chosen))
+            names = [*chosen] if is_kept else names
+            return is_kept
+
+        try:
+            minimize(names, keeps)
+        except TimeIsOverError:
+            return FoundPasses(names, TIME_IS_OVER, self.tested, passes.choose(names).text)
         return FoundPasses(names, "", self.tested, passes.choose(names).text)
 
     def _none(self, reason: str) -> FoundPasses:
@@ -127,6 +151,8 @@ class PassSearch:
         return self.passes
 
     def _keeps(self, subject: SubjectName) -> bool:
+        if time.monotonic() > self.deadline:
+            raise TimeIsOverError
         self.tested += 1
         self.progress(f"{self.tested} sets of passes tried")
         if subject.text not in self.tried:

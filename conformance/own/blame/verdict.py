@@ -35,7 +35,7 @@ from conformance.own.graphs.model_inputs import InputSet
 from conformance.own.hazard_counts import NO_HAZARD, NO_OPERAND, count_hazards
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import onnx
 
@@ -124,9 +124,9 @@ class BlameVerdict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return 2 * (self.undetermined + self.loose) <= self.differing
 
 
-def enclose_outputs(case: FedModel) -> dict[str, Any]:
+def enclose_outputs(case: FedModel, note: Callable[[str], None] = lambda _: None) -> dict[str, Any]:
     """Enclose the outputs of a model on its inputs; see `enclose_model`."""
-    return enclose_model(case.model, {**case.initializers, **case.inputs})
+    return enclose_model(case.model, {**case.initializers, **case.inputs}, note)
 
 
 def output_share(actual: Any, expected: Any, *, has_signed_zeros: bool = False) -> float | None:
@@ -163,12 +163,13 @@ def judge(
         return BlameVerdict(BlameOutcome.NO_DIFFERENCE)
     if any(difference.failures):
         return _judge_failure(comparison, case, difference)
-    expected = _enclose_inlined(case, case.model, answers[0].outputs)
+    texts = TextEnclosures(case, comparison.note)
+    expected = texts.of(answers[0].outputs)
     is_rewrite = comparison.has_rewrite
     rewritten = answers[1].model if is_rewrite else None
-    of_second = expected
-    if rewritten is not None or _readings(case.model):
-        of_second = _enclose_inlined(case, rewritten or case.model, answers[1].outputs)
+    of_second = (texts if rewritten is None else TextEnclosures(case.with_model(rewritten), comparison.note)).of(
+        answers[1].outputs
+    )
     names = [value.name for value in case.model.graph.output]
     signed = _signed_outputs(case)
     different = {each.name for each in difference.outputs}
@@ -213,33 +214,39 @@ _ORDER = [
 ]
 
 
-def _enclose_inlined(case: FedModel, model: onnx.ModelProto, outputs: Sequence[Any]) -> dict[str, Any]:
-    """Enclose the outputs of a model on the inputs of a case, with model-local functions replaced by their nodes.
+class TextEnclosures:
+    """The enclosures of the outputs of a model by each text of its pages, each computed once.
 
-    The pages are read as the outputs of a subject need it; see `enclose_by_text`.
+    Args:
+        case: the model, whose model-local functions are replaced by their nodes, and its inputs.
+        note: is called with the progress for the user.
     """
-    try:
-        inlined = inline_functions(model)
-    except ModelError as error:
-        return {value.name: error.problem for value in model.graph.output}
-    return enclose_by_text(case.with_model(inlined), outputs)
 
+    def __init__(self, case: FedModel, note: Callable[[str], None] = lambda _: None) -> None:
+        self._case = case
+        self._note = note
+        self._found: dict[frozenset[str], dict[str, Any]] = {}
 
-def enclose_by_text(case: FedModel, outputs: Sequence[Any]) -> dict[str, Any]:
-    """Enclose the outputs of a model by the texts of the pages that a subject follows.
+    def of(self, outputs: Sequence[Any]) -> dict[str, Any]:
+        """Return the enclosures by the text that a subject with these outputs follows.
 
-    These are the texts of the installed onnx, or earlier ones if they contain all outputs of the subject.
-    """
-    expected = enclose_outputs(case)
-    readings = _readings(case.model)
-    if not readings or _are_within(outputs, expected):
-        return expected
-    for reading in readings:
-        with read_as(reading):
-            earlier = enclose_outputs(case)
-        if _are_within(outputs, earlier):
-            return earlier
-    return expected
+        This is the text of the installed onnx, or an earlier one if it contains all outputs of the subject.
+        """
+        expected = self._by(frozenset())
+        if _are_within(outputs, expected):
+            return expected
+        earlier = map(self._by, _readings(self._case.model))
+        return next((each for each in earlier if _are_within(outputs, each)), expected)
+
+    def _by(self, reading: frozenset[str]) -> dict[str, Any]:
+        if reading not in self._found:
+            try:
+                inlined = self._case.with_model(inline_functions(self._case.model))
+            except ModelError as error:
+                return {value.name: error.problem for value in self._case.model.graph.output}
+            with read_as(reading):
+                self._found[reading] = enclose_outputs(inlined, self._note)
+        return self._found[reading]
 
 
 def _readings(model: onnx.ModelProto) -> list[frozenset[str]]:

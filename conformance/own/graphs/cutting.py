@@ -107,94 +107,123 @@ def single_node_model(
     return single
 
 
-def cut(
-    model: onnx.ModelProto, numbers: Sequence[int], values: Mapping[str, Array], data_folder: Path | None = None
-) -> FedModel | None:
-    """Return some nodes of a model as a model of their own; None if a value that they need is not known.
-
-    The part refers to the external data of the model, and copies none of it.
+class GraphParts:
+    """The parts of a model's main graph. Cutting one takes a time that depends on the part, not on the model.
 
     Args:
-        model: the model.
-        numbers: the positions of the nodes; the constants that they take are added.
-        values: the values at the cuts by name.
+        model: the model, which must not change afterwards.
         data_folder: the folder of the model's external data; None if the model has all tensors.
     """
-    graph = model.graph
-    constants = {
-        node.output[0]: number
-        for number, node in enumerate(graph.node)
-        if is_operator(node, "Constant") and node.output
-    }
-    chosen = [graph.node[number] for number in numbers]
-    made = list(dict.fromkeys(name for node in chosen for name in node.output if name))
-    used = dict.fromkeys(name for node in chosen for name in names_taken_by(node))
-    needed = [name for name in used if name not in made]
-    part = part_of(model, "reduced", [*(constants[name] for name in needed if name in constants), *numbers])
-    _add_constants(part.graph, graph, {*needed, *_annotation_parameters(graph, {*needed, *made})})
-    held = {*constants, *constant_names(part.graph)}
-    inputs: dict[str, Array] = {}
-    for name in needed:
-        if name in held:
-            continue
-        declared = _declaration(name, values.get(name))
-        if declared is None:
-            return None
-        part.graph.input.append(declared)
-        inputs[name] = values[name]
-    own = {value.name for value in graph.output}
-    typed = {value.name: value for value in (*graph.value_info, *graph.output)}
-    for name in made:
-        if name in used and name not in own:
-            if name in typed:
-                part.graph.value_info.append(typed[name])
-            continue
-        value = _open_value(name, values.get(name), typed.get(name))
-        if value is not None:
-            part.graph.output.append(value)
-        elif name in own:
-            return None
-    return FedModel(part, inputs, data_folder) if part.graph.output else None
+
+    def __init__(self, model: onnx.ModelProto, data_folder: Path | None = None) -> None:
+        graph = model.graph
+        self.model = model
+        self._data_folder = data_folder
+        self._makers = {name: number for number, node in enumerate(graph.node) for name in node.output if name}
+        self._inputs = _places(graph.input, "name")
+        self._initializers = _places(graph.initializer, "name")
+        self._sparse = _places(graph.sparse_initializer, "values.name")
+        self._annotations = _places(graph.quantization_annotation, "tensor_name")
+        self._own = _places(graph.output, "name")
+        self._typed = {value.name: value for value in (*graph.value_info, *graph.output)}
+
+    def computes(self, name: str) -> bool:
+        """Return whether a node of the main graph computes a value."""
+        return name in self._makers
+
+    def cut(self, numbers: Sequence[int], values: Mapping[str, Array]) -> FedModel | None:
+        """Return some nodes as a model of their own; None if a value that they need is not known.
+
+        The part refers to the external data of the model, and copies none of it.
+
+        Args:
+            numbers: the positions of the nodes; the constants that they take are added.
+            values: the values at the cuts by name.
+        """
+        graph = self.model.graph
+        chosen = [graph.node[number] for number in numbers]
+        made = dict.fromkeys(name for node in chosen for name in node.output if name)
+        used = dict.fromkeys(name for node in chosen for name in names_taken_by(node))
+        needed = [name for name in used if name not in made]
+        constants = {name: self._makers[name] for name in needed if self._is_from_constant(name)}
+        part = part_of(self.model, "reduced", [*constants.values(), *numbers])
+        self._add_constants(part.graph, {*needed, *self._annotation_parameters({*needed, *made})})
+        inputs: dict[str, Array] = {}
+        for name in needed:
+            if name in constants or name in self._initializers or name in self._sparse:
+                continue
+            declared = _declaration(name, values.get(name))
+            if declared is None:
+                return None
+            part.graph.input.append(declared)
+            inputs[name] = values[name]
+        for name in made:
+            if name in used and name not in self._own:
+                if name in self._typed:
+                    part.graph.value_info.append(self._typed[name])
+                continue
+            value = _open_value(name, values.get(name), self._typed.get(name))
+            if value is not None:
+                part.graph.output.append(value)
+            elif name in self._own:
+                return None
+        return FedModel(part, inputs, self._data_folder) if part.graph.output else None
+
+    def between(self, ends: onnx.ModelProto) -> onnx.ModelProto | None:
+        """Return the part with the inputs and outputs of another model, whose values have the same names.
+
+        It is None if the model lacks an output, or if an output needs an input that the other model does not have.
+        """
+        graph = self.model.graph
+        inputs = {value.name: value for value in required_inputs(ends.graph)}
+        chosen: set[int] = set()
+        pending = [value.name for value in ends.graph.output]
+        while pending:
+            name = pending.pop()
+            if name not in self._makers:
+                if name not in self._initializers and name not in self._sparse:
+                    return None
+            elif self._makers[name] not in chosen:
+                chosen.add(self._makers[name])
+                pending += names_taken_by(graph.node[self._makers[name]]) - inputs.keys()
+        part = part_of(self.model, "part", sorted(chosen))
+        taken = {name for number in chosen for name in names_taken_by(graph.node[number])} - inputs.keys()
+        self._add_constants(part.graph, taken | self._annotation_parameters(taken))
+        part.graph.input.extend(inputs.values())
+        for value in ends.graph.output:
+            place = self._own.get(value.name)
+            opened = _open_value(value.name, None, self._typed.get(value.name)) if place is None else None
+            part.graph.output.append(opened or value if place is None else graph.output[place])
+        return part
+
+    def _is_from_constant(self, name: str) -> bool:
+        return name in self._makers and is_operator(self.model.graph.node[self._makers[name]], "Constant")
+
+    def _add_constants(self, part: onnx.GraphProto, names: Iterable[str]) -> None:
+        """Add the initializers with these names, their declarations as inputs, and their annotations."""
+        graph = self.model.graph
+        wanted = set(names)
+        part.initializer.extend(_found(graph.initializer, self._initializers, wanted))
+        part.sparse_initializer.extend(_found(graph.sparse_initializer, self._sparse, wanted))
+        held = constant_names(part)
+        part.input.extend(_found(graph.input, self._inputs, held))
+        known = held.union(*(node.output for node in part.node))
+        part.quantization_annotation.extend(_found(graph.quantization_annotation, self._annotations, known))
+
+    def _annotation_parameters(self, names: Iterable[str]) -> set[str]:
+        found = _found(self.model.graph.quantization_annotation, self._annotations, names)
+        return {entry.value for annotation in found for entry in annotation.quant_parameter_tensor_names}
 
 
-def part_between(model: onnx.ModelProto, ends: onnx.ModelProto) -> onnx.ModelProto | None:
-    """Return the part of a model with the inputs and outputs of another model, whose values have the same names.
-
-    It is None if the model lacks an output, or if an output needs an input that the other model does not have.
-    """
-    graph = model.graph
-    inputs = {value.name: value for value in required_inputs(ends.graph)}
-    makers = {name: number for number, node in enumerate(graph.node) for name in node.output if name}
-    constants = constant_names(graph)
-    chosen: set[int] = set()
-    pending = [value.name for value in ends.graph.output]
-    while pending:
-        name = pending.pop()
-        if name not in makers and name not in constants:
-            return None
-        if name in makers and makers[name] not in chosen:
-            chosen.add(makers[name])
-            pending += names_taken_by(graph.node[makers[name]]) - inputs.keys()
-    part = part_of(model, "part", sorted(chosen))
-    taken = {name for number in chosen for name in names_taken_by(graph.node[number])} - inputs.keys()
-    _add_constants(part.graph, graph, taken | _annotation_parameters(graph, taken))
-    part.graph.input.extend(inputs.values())
-    own = {value.name: value for value in graph.output}
-    typed = {value.name: value for value in graph.value_info}
-    for value in ends.graph.output:
-        opened = _open_value(value.name, None, typed.get(value.name))
-        part.graph.output.append(own.get(value.name) or opened or value)
-    return part
+def _places(entries: Any, attribute: str) -> dict[str, int]:
+    """Return the position of each entry of a repeated field, by its name."""
+    name_of = attrgetter(attribute)
+    return {name_of(entry): place for place, entry in enumerate(entries)}
 
 
-def _add_constants(part: onnx.GraphProto, graph: onnx.GraphProto, names: Container[str]) -> None:
-    """Add the initializers of a graph with these names, their declarations as inputs, and their annotations."""
-    part.initializer.extend(each for each in graph.initializer if each.name in names)
-    part.sparse_initializer.extend(each for each in graph.sparse_initializer if each.values.name in names)
-    held = constant_names(part)
-    part.input.extend(value for value in graph.input if value.name in held)
-    known = held.union(*(node.output for node in part.node))
-    part.quantization_annotation.extend(each for each in graph.quantization_annotation if each.tensor_name in known)
+def _found(entries: Any, places: Mapping[str, int], names: Iterable[str]) -> list[Any]:
+    """Return the entries of a repeated field with these names, in its order."""
+    return [entries[place] for place in sorted({places[name] for name in names if name in places})]
 
 
 def _annotation_parameters(graph: onnx.GraphProto, names: Container[str]) -> set[str]:
@@ -291,15 +320,15 @@ def bypass_inner(case: FedModel, place: int, source: str) -> FedModel:
     return without_unused(case.with_model(model))
 
 
-def inferred_shape(model: onnx.ModelProto, number: int, name: str, values: Mapping[str, Any]) -> tuple[int, ...] | None:
+def inferred_shape(parts: GraphParts, number: int, name: str, values: Mapping[str, Any]) -> tuple[int, ...] | None:
     """Return the shape that onnx infers for an output of a node; None if it infers none.
 
     Args:
-        model: the model.
+        parts: the parts of the model.
         number: the position of the node.
         name: the name of the output.
         values: the values of the node's operands by name; only arrays are read.
     """
     arrays = {key: each for key, each in values.items() if isinstance(each, np.ndarray)}
-    single = cut(model, [number], arrays)
+    single = parts.cut([number], arrays)
     return None if single is None else output_shape_by_inference(single.model, name, single.inputs)

@@ -38,7 +38,7 @@ from conformance.own.audit.audit_report import JudgedShare
 from conformance.own.audit.audit_session import audit_subject
 from conformance.own.blame.difference import find_difference
 from conformance.own.blame.model_comparison import Failure, OpenSubjects, run_model
-from conformance.own.blame.verdict import BlameOutcome, ChangedReleases, enclose_by_text, is_judged, judge, output_share
+from conformance.own.blame.verdict import BlameOutcome, ChangedReleases, TextEnclosures, is_judged, judge, output_share
 from conformance.run.judging.execute import judge_case
 from conformance.run.results.failure_groups import find_cause
 from conformance.run.results.recorded_environment import package_changes
@@ -511,7 +511,7 @@ class ModelQuestion(Question):
                     return None, found.message, subject.packages
                 if found.failure:
                     return Fault(found.message.partition(":")[0], frozenset()), found.message, subject.packages
-                expected = enclose_by_text(case, found.outputs)
+                expected = TextEnclosures(case).of(found.outputs)
                 pairs = list(zip(found.outputs, expected.values(), strict=True))
                 shares = [output_share(*pair) for pair in pairs]
                 judged += sum(is_judged(*pair) for pair in pairs)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -398,12 +399,9 @@ def test_interrupted_search_of_passes_continues_with_the_tried_sets(long_model: 
 
 def test_interrupted_reduction_continues_with_the_smallest_model(long_model: LoadedModel) -> None:
     first = session_for(long_model, "correct", "wrong_abs")
-    calls = 0
 
     def interrupt(_: str) -> None:
-        nonlocal calls
-        calls += 1
-        if calls == 4:
+        if first.document.steps.reduction is not None:
             raise KeyboardInterrupt
 
     first.progress = interrupt
@@ -417,6 +415,16 @@ def test_interrupted_reduction_continues_with_the_smallest_model(long_model: Loa
     second = session_for(long_model, "correct", "wrong_abs", document=first.document)
     assert second.run().outcome is BlameOutcome.SECOND_WRONG
     assert operators(second) == ["Abs"]
+
+
+@pytest.mark.parametrize("optimizer", ["", "wrong_in_one_pass"])
+def test_session_without_time_judges_the_whole_model(long_model: LoadedModel, optimizer: str) -> None:
+    session = session_for(long_model, "correct", *([] if optimizer else ["wrong_abs"]), optimizer=optimizer)
+    session.request = replace(session.request, seconds=1e-9)
+    assert session.run().outcome.fails
+    found = steps_of(session)
+    assert (found["passes"]["names"], found["reduction"]["ended_early"]) == (None, True)
+    assert len(operators(session)) == 31
 
 
 def test_document_of_another_request_is_refused(long_model: LoadedModel) -> None:

@@ -22,7 +22,7 @@ from conformance.own.blame.verdict import (
     AcceptableIndices,
     BlameOutcome,
     BlameVerdict,
-    enclose_by_text,
+    TextEnclosures,
     enclose_outputs,
     judge,
     output_share,
@@ -106,7 +106,7 @@ def test_output_by_an_earlier_text_of_a_page_is_admissible(row: tuple[float, flo
     """Up to onnx 1.20 the page has no case for a norm of 0, which gives NaN."""
     case = fed([helper.make_node("LpNormalization", ["X"], ["Y"], axis=1)], np.zeros((1, 2), np.float32))
     output = np.array([row], np.float32)
-    assert output_share(output, enclose_by_text(case, [output])["Y"]) == share
+    assert output_share(output, TextEnclosures(case).of([output])["Y"]) == share
 
 
 def test_operator_without_reference_has_a_reason() -> None:

@@ -14,7 +14,14 @@ from conformance.exact.models.graphs import copy_of, is_operator, iter_nodes, wi
 from conformance.exact.models.model_validity import check_model
 from conformance.exact.models.renaming import FreshNames, Renamer
 from conformance.own.graphs import inlining
-from conformance.own.graphs.cutting import bypass_inner, cut, inner_nodes, live_nodes, with_outputs, without_unused
+from conformance.own.graphs.cutting import (
+    GraphParts,
+    bypass_inner,
+    inner_nodes,
+    live_nodes,
+    with_outputs,
+    without_unused,
+)
 from conformance.own.graphs.fed_model import FedModel
 from conformance.own.graphs.inlining import inline_functions, inline_taken_branches, unroll
 from conformance.subjects.adapters.reference import ReferenceBackend
@@ -102,7 +109,7 @@ def test_rename_to_names_of_inner_values_captures_no_use(model):
 def test_cut_part_computes_the_values_of_the_whole_model(model, data):
     values, nodes = all_values(model), live_nodes(model)
     start = data.draw(st.integers(0, len(nodes) - 1))
-    part = cut(model, nodes[start : data.draw(st.integers(start + 1, len(nodes)))], values)
+    part = GraphParts(model).cut(nodes[start : data.draw(st.integers(start + 1, len(nodes)))], values)
     assert part is not None
     for declared, result in zip(part.model.graph.output, run(part.model, **part.inputs), strict=True):
         np.testing.assert_equal(result, values[declared.name])
@@ -230,7 +237,7 @@ def annotated_model() -> onnx.ModelProto:
 
 def test_cut_keeps_annotations_declarations_and_metadata():
     model = annotated_model()
-    part = cut(model, [0, 1], {"X": X}).model
+    part = GraphParts(model).cut([0, 1], {"X": X}).model
     assert part.graph.quantization_annotation == model.graph.quantization_annotation
     assert {tensor.name for tensor in part.graph.initializer} == {"scale", "zero"}
     assert [each.name for each in part.graph.value_info] == ["t"]
@@ -282,5 +289,5 @@ def loop_with_scan_output(opset: int) -> onnx.ModelProto:
 
 def test_cut_of_a_node_that_captures_an_unknown_value_returns_none():
     model = if_model(domain="")
-    assert cut(model, [0], {}) is None
-    assert cut(model, [0], {"X": X}).model.graph.input[0].type.tensor_type.elem_type == TensorProto.FLOAT
+    assert GraphParts(model).cut([0], {}) is None
+    assert GraphParts(model).cut([0], {"X": X}).model.graph.input[0].type.tensor_type.elem_type == TensorProto.FLOAT
