@@ -13,6 +13,7 @@ kernel, which can change them.
 from __future__ import annotations
 
 import html
+import math
 import secrets
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -25,7 +26,7 @@ from conformance.base.errors import ConformanceError, UsageError
 from conformance.base.serialization.printable_text import first_line
 from conformance.base.verdicts import Level, Verdict
 from conformance.exact.judgement.array_judgement import Judgement, judge, judged_level
-from conformance.exact.judgement.given_arrays import given_array, shown
+from conformance.exact.judgement.given_arrays import given_array, shown, whole_number
 from conformance.exact.judgement.hard_inputs import hard_inputs, inputs_like, long_sums
 from conformance.exact.judgement.operator_call import call_of_operator
 from conformance.subjects.adapters.kernel import CheckedKernel, KernelFault
@@ -174,6 +175,13 @@ def judge_kernel(
         raise UsageError("argument", name="the kernel", kind="a function or its name", value=shown(function))
     if isinstance(function, str) and convert is not None:
         raise UsageError("options-conflict.two", first="convert", second="the name of a function")
+    if where is not None and not callable(where):
+        raise UsageError("argument", name="where", kind="a function of the inputs", value=shown(where))
+    if not 0 < timeout < math.inf:
+        raise UsageError("argument", name="timeout", kind="a positive number of seconds", value=shown(timeout))
+    if output_count is not None:
+        whole_number(output_count, "output_count")
+    whole_number(count, "count")
     judged_level(level)
     own = secrets.token_hex(8) if salt is None else salt
     referee = _Referee(operator, level, opset, output_count, attributes)

@@ -86,6 +86,10 @@ def test_array_of_another_library_is_accepted_as_output():
         (3, {}, "usage.argument"),
         (np.abs, {"count": -1}, "usage.argument"),
         (np.abs, {"level": "may"}, "name.value"),
+        (np.abs, {"where": 3}, "usage.argument"),
+        (np.abs, {"timeout": -1}, "usage.argument"),
+        (np.abs, {"output_count": "a"}, "usage.argument"),
+        ("numpy", {}, "subject.unusable-option"),
         ("numpy:abs", {"convert": np.asarray}, "usage.options-conflict"),
     ],
 )

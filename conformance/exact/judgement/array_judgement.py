@@ -34,6 +34,7 @@ from conformance.exact.judgement.operator_call import OperatorCall, call_of_mode
 from conformance.exact.models.arrays import is_floating, type_name
 from conformance.exact.models.graphs import count_local_uses, is_operator, names_taken_by, normal_domain, operator_text
 from conformance.exact.models.spec_text import specification_text
+from conformance.exact.reference.enclosures.random_values import RANDOM_ENCLOSURES
 from conformance.exact.reference.node_enclosures import NodeScope, enclose_by_any_text
 from conformance.exact.reference.numbers.enclosure import Enclosure
 from conformance.exact.reference.oracle import EVALUATION_ERRORS
@@ -72,9 +73,11 @@ REASONS = {
 }
 """Why compared elements are not judged, by the name of the mask in `Distances`."""
 
+RANDOM = "the operator returns random values, of which only type, shape and range are judged"
+
 LEFT_OUT = "left out of the sample"
 
-ALWAYS_COUNTED = frozenset({LEFT_OUT, *REASONS.values()})
+ALWAYS_COUNTED = frozenset({LEFT_OUT, RANDOM, *REASONS.values()})
 """Reasons that a judgement leaves out if they hold for no element."""
 
 JUDGED_LEVELS = [str(Level.MUST), str(Level.SHOULD)]
@@ -175,8 +178,10 @@ class Judgement:
         text = f"{self.title} is {self.verdict} at level {self.level}"
         if self.faults:
             return f"{text}: {'; '.join(self.faults)}"
-        found = f"{self.wrong:,} wrong" if self.wrong else f"largest error {self.share:.2g} of the bound"
-        return f"{text}: {self.judged:,} of {self.elements:,} elements judged, {found}"
+        text += f": {self.judged:,} of {self.elements:,} elements judged"
+        if self.wrong:
+            return f"{text}, {self.wrong:,} wrong"
+        return f"{text}, largest error {self.share:.2g} of the bound" if self.judged else text
 
     def __str__(self) -> str:
         return "\n".join(self._lines())
@@ -549,7 +554,8 @@ class _OutputJudge:
             self.add_not_judged("the reference has no value", comparison.unknown)
         for output in comparison.outputs:
             distances = output.distances(self.level)
-            for mask, reason in REASONS.items():
+            is_random = normal_domain(node.domain) == "" and node.op_type in RANDOM_ENCLOSURES
+            for mask, reason in (REASONS | ({"unspecified": RANDOM} if is_random else {})).items():
                 self.not_judged[reason] = self.not_judged.get(reason, 0) + int(
                     np.count_nonzero(getattr(distances, mask))
                 )

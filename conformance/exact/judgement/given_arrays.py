@@ -8,18 +8,20 @@ ml_dtypes.
 from __future__ import annotations
 
 import operator
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import ml_dtypes
 import numpy as np
+import onnx
 
-from conformance.base.errors import UsageError
+from conformance.base.errors import UnknownName, UsageError
 from conformance.base.serialization.printable_text import shorten_middle
 from conformance.exact.models.arrays import Array, type_name
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 WORDS_OF_TYPES = {
     "bfloat16": ("int16", ml_dtypes.bfloat16),
@@ -60,7 +62,8 @@ def given_array(given: Any, name: str) -> Array:
             array = array.astype(array.dtype.newbyteorder("="))
         type_name(array.dtype)
     except (KeyError, *ARRAY_ERRORS):
-        raise UsageError("not-an-array", name=name, type=type(given).__name__) from None
+        elements = f" of {given.dtype}" if isinstance(given, np.ndarray) else ""
+        raise UsageError("not-an-array", name=name, type=type(given).__name__ + elements) from None
     return array
 
 
@@ -103,6 +106,33 @@ def whole_number(given: Any, name: str, least: int = 1) -> int:
     if number < least:
         raise UsageError("argument", name=name, kind=f"a whole number of at least {least}", value=shown(given))
     return number
+
+
+def element_types(given: Any) -> tuple[str, ...]:
+    """Return an argument that must name element types of ONNX, one or several.
+
+    Raises:
+        UnknownName: there is no such element type; a name of NumPy has a name of ONNX as its hint.
+        UsageError: it is no text.
+    """
+    names = (given,) if isinstance(given, str) or not isinstance(given, Iterable) else tuple(given)
+    for name in names:
+        if not isinstance(name, str):
+            raise UsageError("argument", name="types", kind="names of element types, such as float", value=shown(name))
+        if name not in ELEMENT_TYPES:
+            raise UnknownName("element-type", name=name, known=_types_like(name))
+    return names
+
+
+ELEMENT_TYPES = tuple(name.lower() for name in onnx.TensorProto.DataType.keys()[1:])
+"""The names of the element types of ONNX."""
+
+
+def _types_like(name: str) -> Sequence[str]:
+    """Return the name that ONNX has for a type of NumPy; all names for another text."""
+    with suppress(KeyError, *ARRAY_ERRORS):
+        return [type_name(np.dtype(name))]
+    return ELEMENT_TYPES
 
 
 def shown(given: Any) -> str:

@@ -19,9 +19,9 @@ from conformance.exact.declarations.declaration_tables import declarations_of, h
 from conformance.exact.declarations.drawing import InvalidNodeError, draw_node, draw_valid_node
 from conformance.exact.declarations.exact_sums import MIN_SUMMED_TERMS, SUMS, exact_sums, summed_terms
 from conformance.exact.declarations.hard_values import free_operands, hard_elements, hard_numbers_of, text_bits
-from conformance.exact.judgement.given_arrays import whole_number
+from conformance.exact.judgement.given_arrays import element_types, whole_number
 from conformance.exact.judgement.node_comparison import output_shape_by_inference
-from conformance.exact.judgement.operator_call import call_of_operator
+from conformance.exact.judgement.operator_call import call_of_operator, check_attributes
 from conformance.exact.models.arrays import is_floating, type_name
 from conformance.exact.models.graphs import is_operator, main_opset
 from conformance.exact.reference.node_enclosures import NodeScope, enclose
@@ -96,12 +96,8 @@ def hard_inputs(
     if like is not None:
         found = inputs_like(operator, like, version, salt, attributes)
     else:
-        found = _drawn_inputs(operator, version, _names(types), where, salt, attributes)
+        found = _drawn_inputs(operator, version, element_types(types), where, salt, attributes)
     yield from islice(found, whole_number(count, "count", least=0))
-
-
-def _names(types: Sequence[str]) -> tuple[str, ...]:
-    return (types,) if isinstance(types, str) else tuple(types)
 
 
 def inputs_like(
@@ -227,6 +223,7 @@ def _drawn_inputs(
 ) -> Iterator[list[Array | None]]:
     version, chosen = _choices(operator, opset)
     schema = _schema(operator, version)
+    _check_choices(operator, schema, types, attributes)
     given = {**(_defaults(schema) if schema else {}), **attributes}
     # an input of truth values or texts, such as the condition of Where, has none of the types of numbers
     is_free = bool(schema and schema.inputs) and not {f"tensor({name})" for name in types} & {*schema.inputs[0].types}
@@ -246,6 +243,16 @@ def _drawn_inputs(
                 break
         else:
             raise UsageError("no-hard-inputs", operator=operator, count=MAX_DRAWS)
+
+
+def _check_choices(operator: str, schema: Any, types: tuple[str, ...], attributes: dict[str, Any]) -> None:
+    """Check attributes, and that an operator takes tensors of at least one of some element types."""
+    if schema is None:
+        return
+    check_attributes(attributes, schema, f"{operator}-{schema.since_version}")
+    taken = {text[7:-1] for each in schema.inputs for text in each.types if text.startswith("tensor(")}
+    if types and schema.inputs and taken.isdisjoint(types):
+        raise UsageError("types-not-taken", operator=operator, types=" or ".join(types), known=sorted(taken))
 
 
 def _fit(operator: str, inputs: list[Array | None], attributes: dict[str, Any], version: int) -> bool:

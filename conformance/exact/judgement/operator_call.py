@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import index
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -209,6 +211,8 @@ def call_of_operator(
     schema = _schema_of(op_type, version, domain)
     title = f"{operator_text(op_type, domain)}-{schema.since_version if schema else version}"
     names, values = _arranged(inputs, schema.inputs if schema else None, "input", title)
+    if missing := _missing_inputs(schema, values):
+        raise UsageError("value-missing", kind="input", name=missing[0], title=title)
     output_names = _output_names(outputs, schema, title)
     node = helper.make_node(op_type, names, list(output_names.values()), domain=domain)
     node.attribute.extend(_attribute(name, value, schema, title) for name, value in attributes.items())
@@ -223,8 +227,13 @@ def call_of_operator(
         try:
             onnx.shape_inference.infer_shapes(model, check_type=True, strict_mode=True, data_prop=True)
         except (onnx.shape_inference.InferenceError, onnx.checker.ValidationError, ValueError) as error:
-            raise UsageError("call-invalid", title=title, problem=first_line(error).rstrip(". ")) from None
+            raise UsageError("call-invalid", title=title, problem=_without_prefixes(first_line(error))) from None
     return OperatorCall(title, model, values, output_names, True)
+
+
+def _without_prefixes(message: str) -> str:
+    """Return a message of shape inference without the names of errors and operators before it."""
+    return re.sub(r"^(\[\w+\]|Inference error\(s\):|\(op_type:[^)]*\):|\s)+", "", message).rstrip(". ")
 
 
 def schema_domains() -> dict[str, int]:
@@ -295,6 +304,12 @@ def _arranged(given: Values, formals: Any, kind: str, title: str) -> tuple[list[
     return names, {name: given_value(found[name], name) for name in names if name}
 
 
+def _missing_inputs(schema: Any, values: Mapping[str, Any]) -> list[str]:
+    """Return the names of the inputs that an operator needs and that are not given."""
+    single = onnx.defs.OpSchema.FormalParameterOption.Single
+    return [each.name for each in schema.inputs if each.option == single and each.name not in values] if schema else []
+
+
 def _formal_names(formals: Any, given: Any) -> list[str]:
     """Return the names of inputs or outputs; the last one is repeated with a number if it is variadic."""
     names = [each.name for each in formals]
@@ -358,19 +373,56 @@ def _attribute(name: str, value: Any, schema: Any, title: str) -> onnx.Attribute
         raise UnknownName("attribute.other", name=name, title=title, known=sorted(schema.attributes))
     kind = schema.attributes[name].type.value if schema is not None else None
     types = onnx.AttributeProto
+    if isinstance(value, np.ndarray) and kind in (types.TENSOR, None):
+        return helper.make_attribute(name, tensor_of(value))
+    if isinstance(value, (np.ndarray, np.generic)):
+        value = value.tolist()
+    text, convert = _ATTRIBUTE_TYPES.get(kind, ("a value of an attribute", lambda each: each))
     try:
-        if isinstance(value, np.ndarray) and kind in (types.TENSOR, None):
-            return helper.make_attribute(name, tensor_of(value))
-        if isinstance(value, (np.ndarray, np.generic)):
-            value = value.tolist()
-        if kind == types.FLOAT:
-            value = float(value)
-        elif kind == types.FLOATS:
-            value = [float(each) for each in value]
-        elif kind == types.INT:
-            value = int(value)
-        elif kind in (types.INTS, types.STRINGS):
-            value = list(value)
-        return helper.make_attribute(name, value, attr_type=kind)
-    except (TypeError, ValueError) as error:
-        raise UsageError("call-invalid", title=title, problem=f"attribute {name}: {first_line(error)}") from None
+        return helper.make_attribute(name, convert(value), attr_type=kind)
+    except (TypeError, ValueError):
+        raise UsageError("argument", name=f"{name} of {title}", kind=text, value=shown(value)) from None
+
+
+def check_attributes(attributes: Mapping[str, Any], schema: Any, title: str) -> None:
+    """Check the names and types of attributes; errors are those of `call_of_operator`."""
+    for name, value in attributes.items():
+        _attribute(name, value, schema, title)
+
+
+def _number(given: Any) -> float:
+    if isinstance(given, str):
+        raise TypeError(given)
+    return float(given)
+
+
+def _numbers(given: Any) -> list[float]:
+    return [_number(each) for each in given]
+
+
+def _integers(given: Any) -> list[int]:
+    return [index(each) for each in given]
+
+
+def _texts(given: Any) -> list[str | bytes]:
+    if isinstance(given, (str, bytes)):
+        raise TypeError(given)
+    return list(given)
+
+
+def _text(given: Any) -> str | bytes:
+    if not isinstance(given, (str, bytes)):
+        raise TypeError(given)
+    return given
+
+
+_ATTRIBUTE_TYPES: dict[int | None, tuple[str, Callable[[Any], Any]]] = {
+    onnx.AttributeProto.FLOAT: ("a number", _number),
+    onnx.AttributeProto.FLOATS: ("a list of numbers", _numbers),
+    onnx.AttributeProto.INT: ("an integer", index),
+    onnx.AttributeProto.INTS: ("a list of integers", _integers),
+    onnx.AttributeProto.STRING: ("a text", _text),
+    onnx.AttributeProto.STRINGS: ("a list of texts", _texts),
+    onnx.AttributeProto.TENSOR: ("an array or a tensor of onnx", lambda given: given),
+}
+"""The type of an attribute for the user, and the conversion of a value, by the type in the schema."""

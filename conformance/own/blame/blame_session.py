@@ -310,10 +310,19 @@ class Session:
             self.document.reduced_difference = difference
             try:
                 with comparison.until(max(self._deadline, time.monotonic() + MIN_VERDICT_SECONDS)):
-                    return judge(comparison, self.reduced, difference, self.answers)
+                    verdict = judge(comparison, self.reduced, difference, self.answers)
             except TimeIsOverError:
                 count = node_count(self.reduced.model)
                 return BlameVerdict(BlameOutcome.NOT_JUDGED, f"the time ended before {count} nodes were judged")
+            if verdict.outcome is BlameOutcome.BOTH_ADMISSIBLE and self._ended_early:
+                reason = "the time ended before a fault in a part of the model was excluded; give more --seconds"
+                return replace(verdict, outcome=BlameOutcome.NOT_JUDGED, reason=reason, hazard=None)
+            return verdict
+
+    @property
+    def _ended_early(self) -> bool:
+        reduction = self.document.steps.reduction
+        return reduction is not None and reduction.ended_early
 
     def _match_values(self, comparison: Comparison, case: FedModel) -> None:
         """Match the intermediate values of two given models, at which both are cut."""

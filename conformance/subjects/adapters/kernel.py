@@ -95,10 +95,15 @@ def _import_function(text: str) -> Callable[..., Any]:
     """
     module, _, name = text.partition(":")
     hint = "Write package.module:function, with a module that can be imported from the current directory."
+    if not module or not name:
+        raise ValueError(f"The kernel {text} names no function of a module.", hint)
     try:
-        function = getattr(import_module(module), name)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise ValueError(f"The kernel {text} cannot be imported: {error}.", hint) from None
+        imported = import_module(module)
+    except (ImportError, ValueError) as error:
+        raise ValueError(f"The module of the kernel {text} cannot be imported: {error}.", hint) from None
+    if not hasattr(imported, name):
+        raise ValueError(f"The module {module} has no function {name}.", hint)
+    function = getattr(imported, name)
     if not callable(function):
         raise ValueError(f"The kernel {text} is no function.", hint)  # noqa: TRY004 - the interface of adapters
     checked: Callable[..., Any] = function

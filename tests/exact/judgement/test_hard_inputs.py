@@ -67,6 +67,11 @@ def test_inputs_like_others_have_their_shapes_and_hard_elements():
         ("NoSuch", {}, "usage.operator-not-declared"),
         ("Relu", {"where": lambda _: False}, "usage.no-hard-inputs"),
         ("Gelu", {"opset": 13}, "usage.no-hard-inputs"),
+        ("Softmax", {"types": ("float32",)}, "name.element-type"),
+        ("Softmax", {"types": (1,)}, "usage.argument"),
+        ("Softmax", {"types": ("int32",)}, "usage.types-not-taken"),
+        ("Softmax", {"axis": "last"}, "usage.argument"),
+        ("Softmax", {"axs": 1}, "name.attribute"),
     ],
 )
 def test_inputs_that_cannot_be_drawn_raise_an_error(operator, options, code):
