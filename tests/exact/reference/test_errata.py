@@ -217,6 +217,23 @@ TEXTS: list[tuple[str, str, int, list[Any], list[Any], list[Any], list[Any], dic
         [floats([[1.5, 3.5, 6]])],
         POOLED,
     ),
+    *(
+        (
+            name,
+            op_type,
+            opset,
+            [LINE],
+            [floats([[*pooled, 0]])],
+            [floats([pooled])],
+            [floats([[pooled[0], 7]])],
+            {"kernel_shape": [2], "strides": [3], "pads": [0, 1], "ceil_mode": 1, **attributes},
+        )
+        for name, op_type, opset, pooled, attributes in (
+            ("window in the padding", "AveragePool", 19, [1.5, 4.5], {}),
+            ("window in the padding", "MaxPool", 10, [2, 5], {}),
+            ("window in the padding of LpPool", "LpPool", 22, [3, 9], {"p": 1}),
+        )
+    ),
 ]
 
 

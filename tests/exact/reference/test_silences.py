@@ -7,11 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 from enclosed_nodes import enclosed, is_admissible, is_judged
+from script_modules import script_module
 
+passages = script_module("passages")
 F = np.float32
 TEN = np.arange(10, dtype=F).reshape(1, 1, 10)
 THREE = TEN[..., 1:4]
 ONES = np.ones((1, 1, 2), F)
+BLOCK = np.arange(8, dtype=F).reshape(1, 2, 2, 2)
 WIDE = {"strides": [5], "auto_pad": "SAME_UPPER"}
 """Windows that leave out elements: ten elements, steps of five, and a kernel of two, so that the sum of pads is -3."""
 
@@ -74,6 +77,46 @@ READINGS: list[tuple[str, int, list[Any], dict[str, Any], str, list[Any], Any]] 
         [[2**31 - 1, 4], [2**31, 5]],
         [0, 4],
     ),
+    ("ArgMax", 11, [np.array([1, 3, 3, 2], F)], {"axis": 0}, "index of equal elements", [[1], [2]], [3]),
+    (
+        "DepthToSpace",
+        7,
+        [np.arange(8, dtype=F).reshape(1, 8, 1, 1)],
+        {"blocksize": 2},
+        "order of blocks",
+        [[[[[0, 2], [4, 6]], [[1, 3], [5, 7]]]], [[[[0, 1], [2, 3]], [[4, 5], [6, 7]]]]],
+        [[[[0, 2], [4, 6]], [[1, 3], [5, 8]]]],
+    ),
+    (
+        "SpaceToDepth",
+        7,
+        [BLOCK],
+        {"blocksize": 2},
+        "order of blocks",
+        [np.reshape([0, 4, 1, 5, 2, 6, 3, 7], (1, 8, 1, 1)), np.arange(8).reshape(1, 8, 1, 1)],
+        np.reshape([0, 4, 1, 5, 2, 6, 3, 8], (1, 8, 1, 1)),
+    ),
+    ("ReduceMax", 12, [np.zeros((1, 0), F)], {"axes": [1]}, "extreme of nothing", [[[-np.inf]], [[0]]], None),
+    ("Cast", 9, [np.array([0, 1, 36])], {"to": 9}, "truth of a number", [[0, 1, 1], [0, 1, 0]], [1, 1, 1]),
+    ("Cast", 6, [np.array([0.0, 0.5], F)], {"to": 9}, "truth of a number", [[0, 1], [0, 0]], [1, 1]),
+    (
+        "Cast",
+        9,
+        [np.array([200, 5], np.int16)],
+        {"to": 3},
+        "integer beyond the type",
+        [[-56, 5], [127, 5]],
+        [-56, 6],
+    ),
+    (
+        "Upsample",
+        9,
+        [np.arange(3, dtype=F), np.array([2], F)],
+        {"mode": "linear"},
+        "coordinates of linear",
+        [[0, 0.5, 1, 1.5, 2, 2], [0, 0.25, 0.75, 1.25, 1.75, 2], [0, 0.4, 0.8, 1.2, 1.6, 2]],
+        [0, 0.25, 0.75, 1.25, 1.75, 3],
+    ),
 ]
 
 
@@ -101,6 +144,17 @@ STATED: list[tuple[str, int, list[Any], dict[str, Any], Any]] = [
     ("Resize", 10, [THREE[0, 0], np.array([2.0], F)], {"mode": "nearest"}, [1, 1, 2, 2, 3, 3]),
     ("ConvTranspose", 11, [THREE, ONES], {"auto_pad": "SAME_UPPER"}, [[[1, 3, 5]]]),
     ("Shrink", 9, [np.array([3, -3, 1], np.int8)], {"bias": 1.0, "lambd": 1.0}, [2, -2, 0]),
+    ("ArgMax", 11, [np.array([1, 3, 2], F)], {"axis": 0}, [1]),
+    ("ArgMin", 12, [np.array([1, 1, 2], F)], {"axis": 0}, [0]),
+    ("Cast", 9, [np.array([3, -4])], {"to": 3}, [3, -4]),
+    ("Cast", 13, [np.array([200], np.int16)], {"to": 3}, [-56]),
+    (
+        "SpaceToDepth",
+        11,
+        [BLOCK],
+        {"blocksize": 2},
+        np.reshape([0, 4, 1, 5, 2, 6, 3, 7], (1, 8, 1, 1)),
+    ),
 ]
 
 
@@ -117,3 +171,25 @@ def test_a_page_that_states_the_result_leaves_nothing_open(
 @pytest.mark.parametrize(("opset", "attributes"), [(10, {"strides": [2]}), (22, {"output_padding": [1]})])
 def test_a_size_with_two_readings_is_not_judged(opset: int, attributes: dict[str, Any]) -> None:
     assert not is_judged("ConvTranspose", opset, [THREE, ONES], auto_pad="SAME_UPPER", **attributes)
+
+
+def test_every_version_of_a_page_has_the_words_or_a_reading() -> None:
+    statements = passages.read_statements()
+    assert list(passages.problems_of(statements)) == []
+    rows = {(row.name, row.about): row for each in statements for row in passages.rows_of(each)}
+    newer, older = (rows[f"ArgMax-{version}", "the index of equal elements"] for version in (12, 11))
+    assert (bool(newer.passage), newer.reading) == (True, "")
+    assert (older.passage, bool(older.reading)) == ("", True)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        {"about": "ties", "operators": ["ArgMax"], "words": "index of the first occurrence"},
+        {"about": "ties", "operators": ["ArgMax"], "words": "a sentence of no page", "one": "none"},
+        {"about": "ties", "operators": ["ArgMax"], "silence": "a row that is not there"},
+        {"about": "ties", "operators": ["ArgMax"], "needs": "storage_order", "one": "none"},
+    ],
+)
+def test_statement_without_words_or_reading_is_a_problem(statement: dict[str, Any]) -> None:
+    assert list(passages.problems_of([passages.Statement(**statement)]))

@@ -58,7 +58,7 @@ def cast(X: Tensor, to: np.dtype[Any], node: Node) -> Tensor:
         if X.dtype == to:
             return X
         if is_integer(X.dtype) and (is_integer(to) or to.kind == "b"):
-            return _discard_bits(X, to)
+            return _by_rules(_discard_bits(X, to), X, node)
         X = Enclosure.exact(X if is_computed(X.dtype) else X.astype(np.float64))
     if to == X.dtype:
         return X
@@ -67,7 +67,23 @@ def cast(X: Tensor, to: np.dtype[Any], node: Node) -> Tensor:
     name = type_name(to)
     if name in SMALL_FLOATS or name == SCALES:
         return round_to_small_float(X, to, node)
-    return _to_integer(X, to)
+    result = _to_integer(X, to)
+    return _by_rules(result, X.value, node) if isinstance(result, np.ndarray) else result
+
+
+def _by_rules(result: Array, X: Array, node: Node) -> Tensor:
+    """Return booleans and integers. Below opset 13 the page has no rules of conversion.
+
+    The page of opset 9 states that bits are truncated which the type cannot store.
+    """
+    if node.op_type != "Cast" or node.opset >= 13:
+        return result
+    if result.dtype.kind == "b":
+        is_open = ~np.isin(X, (0, 1))
+        return Enclosure.exact(result).leave_open(is_open, "truth of a number") if is_open.any() else result
+    is_open = result.astype(X.dtype) != X if X.dtype.kind in "iu" else np.zeros(X.shape, dtype=bool)
+    is_open |= (result < 0) != (X < 0) if X.dtype.kind in "iu" and result.dtype.kind in "iu" else False
+    return Enclosure.exact(result).leave_open(is_open, "integer beyond the type") if is_open.any() else result
 
 
 def _read_numbers(texts: Array, to: np.dtype[Any], node: Node) -> Tensor:

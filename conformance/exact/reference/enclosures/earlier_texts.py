@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from functools import cache
 from itertools import combinations
+from math import ceil
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +16,7 @@ import onnx
 
 from conformance.exact.models.graphs import MAIN_DOMAINS
 from conformance.exact.reference.enclosures.movement import ELEMENT_MOVEMENTS
+from conformance.exact.reference.formulas.linear import explicit_pads, extents, strides
 from conformance.exact.reference.numbers.enclosure import Enclosure, as_enclosure, current_reading, move
 from conformance.exact.reference.tolerances import ERRATA
 
@@ -176,9 +178,23 @@ def _pooled(node: Node, shape: tuple[int, ...]) -> Sequence[tuple[int, ...]]:
     return ((*shape[:2], *(length // stride for length, stride in zip(lengths, strides, strict=True))),)
 
 
+def _all_windows(node: Node, shape: tuple[int, ...]) -> Sequence[tuple[int, ...]]:
+    """Return the shape with all windows of the formula, if the last one starts in the padding at the end."""
+    if not node.attributes.get("ceil_mode", 0) or node.attributes.get("auto_pad", "NOTSET") != "NOTSET":
+        return ()
+    kernel = node.attributes["kernel_shape"]
+    pads = explicit_pads(node, shape[2:], kernel)
+    axes = list(zip(shape[2:], pads, extents(node, kernel), strides(node, len(kernel)), strict=True))
+    counts = [ceil((size + low + high - extent) / step) + 1 for size, (low, high), extent, step in axes]
+    starts = [(count - 1) * step >= size + low for count, (size, (low, _), _, step) in zip(counts, axes, strict=True)]
+    return ((*shape[:2], *counts),) if any(starts) else ()
+
+
 _SHAPES: Mapping[str, Callable[[Node, tuple[int, ...]], Sequence[tuple[int, ...]]]] = {
     "places of a scalar": _non_zero,
     "start behind the last axis": _sizes,
     "size of automatic padding": _pooled,
+    "window in the padding": _all_windows,
+    "window in the padding of LpPool": _all_windows,
 }
 """The shapes of the first output by one of both texts, if they differ, by the name of the change."""

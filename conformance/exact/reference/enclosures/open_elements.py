@@ -41,7 +41,7 @@ def leave_open(node: Node, inputs: Sequence[Tensor], results: list[Tensor]) -> l
         is_negative = np.expand_dims(first < 0, node.attributes.get("axis", -1))
         return [as_enclosure(results[0]).leave_open(is_negative, "negative index")]
     if first is None or not np.size(_elements(first)):
-        return _mark_empty_mean(node, inputs, results)
+        return _mark_empty(node, inputs, results)
     if is_computed(first.dtype):
         if node.op_type in UNSPECIFIED_NAN and any(_has_nan(tensor) for tensor in inputs):
             results = _mark_nan(node, inputs, results)
@@ -54,7 +54,51 @@ def leave_open(node: Node, inputs: Sequence[Tensor], results: list[Tensor]) -> l
             results = [_mark_shrunk(node, first)]
     if node.op_type == "TopK" and not node.attributes.get("sorted", 1):
         results = [_in_any_order(tensor, node.attributes.get("axis", -1)) for tensor in results]
+    read = _EARLIER_READINGS.get(node.op_type)
+    if read is not None and isinstance(first, np.ndarray):
+        results = read(node, first, results)
     return results
+
+
+def _any_of_equals(node: Node, X: Array, results: list[Tensor]) -> list[Tensor]:
+    """Return indices from the first to the last of equal elements. Below opset 12 the page does not choose one."""
+    if node.opset >= 12 or not (is_computed(X.dtype) or X.dtype.kind in "iu"):
+        return results
+    axis = node.attributes.get("axis", 0)
+    last = X.shape[axis] - 1 - (np.argmax if node.op_type == "ArgMax" else np.argmin)(np.flip(X, axis), axis)
+    last = np.expand_dims(last, axis) if node.attributes.get("keepdims", 1) else last
+    return _with_other(results[0], last, "index of equal elements")
+
+
+def _in_other_order(node: Node, X: Array, results: list[Tensor]) -> list[Tensor]:
+    """Return blocks in depth-column-row and in column-row-depth order. Below opset 11 the page states no order."""
+    if node.opset >= 11 or not (is_computed(X.dtype) or X.dtype.kind in "iu"):
+        return results
+    n, depth, height, width = X.shape
+    size = node.attributes["blocksize"]
+    if node.op_type == "DepthToSpace":
+        blocks = X.reshape(n, depth // size**2, size, size, height, width).transpose(0, 1, 4, 2, 5, 3)
+        other = blocks.reshape(n, depth // size**2, height * size, width * size)
+    else:
+        blocks = X.reshape(n, depth, height // size, size, width // size, size).transpose(0, 1, 3, 5, 2, 4)
+        other = blocks.reshape(n, depth * size**2, height // size, width // size)
+    return _with_other(results[0], other, "order of blocks")
+
+
+def _with_other(result: Tensor, other: Array, name: str) -> list[Tensor]:
+    """Return a result with a second reading; an array if both are equal."""
+    if isinstance(result, np.ndarray) and np.array_equal(result, other, equal_nan=result.dtype.kind == "f"):
+        return [result]
+    return [as_enclosure(result).with_readings(name, [Enclosure.exact(other)])]
+
+
+_EARLIER_READINGS: Mapping[str, Callable[[Node, Array, list[Tensor]], list[Tensor]]] = {
+    "ArgMax": _any_of_equals,
+    "ArgMin": _any_of_equals,
+    "DepthToSpace": _in_other_order,
+    "SpaceToDepth": _in_other_order,
+}
+"""The results of pages that state less than those of later versions."""
 
 
 def leave_large_states_open(node: Node, inputs: Sequence[Tensor], results: list[Tensor]) -> list[Tensor]:
@@ -176,14 +220,22 @@ def _in_any_order(tensor: Tensor, axis: int) -> Tensor:
     return between(low, high, selected.dtype)
 
 
-def _mark_empty_mean(node: Node, inputs: Sequence[Tensor], results: list[Tensor]) -> list[Tensor]:
+def _mark_empty(node: Node, inputs: Sequence[Tensor], results: list[Tensor]) -> list[Tensor]:
+    """Mark the mean of nothing, and below opset 13 its largest and its smallest element."""
     first = inputs[0] if inputs else None
-    if node.op_type != "ReduceMean" or first is None or not isinstance(results[0], (Enclosure, np.ndarray)):
+    name = "mean of nothing" if node.op_type == "ReduceMean" else _extreme_of_nothing(node)
+    if not name or first is None or not isinstance(results[0], (Enclosure, np.ndarray)):
         return results
     axes = reduced_axes(node, inputs, len(first.shape))
     if axes is None or all(first.shape[axis] for axis in axes):
         return results
-    return [as_enclosure(results[0]).leave_open(np.ones(results[0].shape, dtype=bool), "mean of nothing")]
+    return [as_enclosure(results[0]).leave_open(np.ones(results[0].shape, dtype=bool), name)]
+
+
+def _extreme_of_nothing(node: Node) -> str:
+    """Return the row of `SILENCES` for an extreme element of nothing; the page of ReduceMin-11 states it."""
+    is_stated = node.opset >= 13 or (node.op_type == "ReduceMin" and node.opset == 11)
+    return "extreme of nothing" if node.op_type in ("ReduceMax", "ReduceMin") and not is_stated else ""
 
 
 def _mark_overflow(node: Node, inputs: Sequence[Tensor], results: list[Tensor]) -> list[Tensor]:

@@ -62,6 +62,10 @@ _OF_LENGTHS = frozenset({"align_corners", "pytorch_half_pixel", _CROP})
 """The coordinate transformations whose formulas have the resized length."""
 
 
+_LEGACY_COORDINATES = ("asymmetric", "half_pixel", "align_corners")
+"""Readings of a page without a coordinate transformation; runtimes have each of them for linear interpolation."""
+
+
 def _is_legacy(node: Node) -> bool:
     """Return whether a node has no coordinate transformation: Upsample, and Resize of opset 10."""
     return node.op_type == "Upsample" or node.opset < 11
@@ -132,6 +136,9 @@ def _resize(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     if _is_legacy(node) and given.get("mode", "nearest") == "nearest" and any(scale % 1 for scale in scales):
         rounded = partial(_resize_axes, node, X, axes, sizes, scales, regions, None)
         return [leave_to_readings("rounding of nearest", rounded, ["floor", *sorted(_NEAREST.keys() - {"floor"})])]
+    if _is_legacy(node) and given.get("mode", "nearest") == "linear" and any(scale != 1 for scale in scales):
+        placed = partial(_resize_axes, node, X, axes, sizes, scales, regions, None, "floor")
+        return [leave_to_readings("coordinates of linear", placed, _LEGACY_COORDINATES)]
     given_form, shared_form = (partial(_resize_axes, node, X, axes, sizes, each, regions) for each in (scales, shared))
     return [given_form() if shared == scales else admit("Resize", given=given_form, shared=shared_form)]
 
@@ -145,10 +152,11 @@ def _resize_axes(
     regions: Sequence[tuple[float, float]],
     lengths: Sequence[float] | None = None,
     rounding: str = "floor",
+    legacy_coordinates: str = "asymmetric",
 ) -> Enclosure:
     given = node.attributes
     is_legacy = _is_legacy(node)
-    coordinates = "asymmetric" if is_legacy else given.get("coordinate_transformation_mode", "half_pixel")
+    coordinates = legacy_coordinates if is_legacy else given.get("coordinate_transformation_mode", "half_pixel")
     rounding = rounding if is_legacy else given.get("nearest_mode", "round_prefer_floor")
     mode = given.get("mode", "nearest")
     fill = float(given.get("extrapolation_value", 0.0))
