@@ -27,7 +27,7 @@ from conformance.base.serialization.printable_text import first_line
 from conformance.base.verdicts import Level, Verdict
 from conformance.exact.judgement.array_judgement import Judgement, judge, judged_level
 from conformance.exact.judgement.given_arrays import given_array, shown, whole_number
-from conformance.exact.judgement.hard_inputs import hard_inputs, inputs_like, long_sums
+from conformance.exact.judgement.hard_inputs import equal_sizes, hard_inputs, inputs_like, large_sizes, long_sums
 from conformance.exact.judgement.operator_call import call_of_operator
 from conformance.subjects.adapters.kernel import CheckedKernel, KernelFault
 from conformance.subjects.adapters.server import Unsupported
@@ -200,7 +200,8 @@ def _inputs_of_calls(operator: str, count: int, like: Values | None, salt: str, 
     """Yield the inputs of each call: drawn shapes with two sets of elements, the largest one with more, and given ones.
 
     A set of elements has a kind: few elements of small shapes are NaN, infinite or large, so the largest shape has each
-    kind. If the operator computes sums, the last drawn calls have exact sums of many terms.
+    kind. Then come calls with equal sizes of all axes, with a large axis, and with exact sums of many terms, if the
+    operator computes sums.
     """
     where = options["where"]
     given = {key: each for key, each in options.items() if key not in ("types", "where")}
@@ -218,15 +219,20 @@ def _inputs_of_calls(operator: str, count: int, like: Values | None, salt: str, 
     largest = max(every, key=_size, default=None)
     if largest is not None:
         yield from others(largest, "largest", 0, KINDS)
-    for drawn in sorted(every, key=_size):  # small inputs have room for a long axis
-        found = long_sums(operator, drawn, options["opset"], f"{salt}/long", attributes)
-        long = [each for each in found if where is None or where(each)]
-        yield from long
-        if long:
-            break
+    for more in (equal_sizes, large_sizes, long_sums):
+        for drawn in sorted(every, key=lambda each: (_has_axis_of_one(each), _size(each))):
+            found = more(operator, drawn, options["opset"], f"{salt}/{more.__name__}", attributes)
+            accepted = [each for each in found if where is None or where(each)]
+            yield from accepted
+            if accepted:
+                break
     if like is not None:
         found = hard_inputs(operator, count=count, like=like, salt=salt, **given)
         yield from (each for each in found if where is None or where(each))
+
+
+def _has_axis_of_one(inputs: Inputs) -> bool:
+    return any(1 in each.shape for each in inputs if each is not None)
 
 
 def _size(inputs: Inputs) -> int:

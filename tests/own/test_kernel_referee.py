@@ -75,6 +75,25 @@ class OtherArray:
         return self._array
 
 
+def transposes_a_square_operand(a, b):
+    return a + (b.T if b.ndim == 2 and b.shape[0] == b.shape[1] else b)
+
+
+def is_wrong_for_large_shapes(a, b):
+    return a + b if max((*a.shape, *b.shape), default=0) <= 300 else a - b
+
+
+def is_wrong_in_a_range(a, b):
+    return np.where((np.abs(a) > 5) & (np.abs(a) < 6), a - b, a + b)
+
+
+@pytest.mark.parametrize("salt", ["1", "2"])
+@pytest.mark.parametrize("kernel", [transposes_a_square_operand, is_wrong_for_large_shapes, is_wrong_in_a_range])
+def test_mistake_of_some_shapes_or_numbers_is_detected_with_each_salt(kernel, salt):
+    with np.errstate(all="ignore"):
+        assert judge_kernel(kernel, "Add", salt=salt).faults
+
+
 def test_array_of_another_library_is_accepted_as_output():
     assert judged(lambda x: OtherArray(np.asarray(np.maximum(x, 0))), "Relu")
     assert judged(OtherArray, "Relu").faults

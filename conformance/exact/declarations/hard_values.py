@@ -207,6 +207,28 @@ def probe_values(operator: str, name: str, array: Array, kind: str, number: int,
     return np.where(chosen & ~np.isnan(only.astype(np.float64)), only, array)
 
 
+LINEAR_LIMIT = 32.0
+EXPONENT_LIMITS = (-12, 24)
+"""Limits of the even numbers of `magnitudes`, and the powers of 2 between which its other magnitudes are."""
+
+
+def magnitudes(text: str, count: int) -> Array:
+    """Return numbers in a random order that leave out no range: evenly spaced ones, and powers of 2 between two limits.
+
+    Args:
+        text: the text on which the numbers depend.
+        count: how many.
+    """
+    places = np.arange(count) + element_bits(f"{text}/inside", (count,)) / 2.0**64
+    half = count // 2
+    even = LINEAR_LIMIT * (2 * places[:half] / max(half, 1) - 1)
+    low, high = EXPONENT_LIMITS
+    powers = np.exp2(low + (high - low) * (places[half:] - half) / max(count - half, 1))
+    signs = np.where(element_bits(f"{text}/sign", powers.shape) & np.uint64(1), -1.0, 1.0)
+    numbers = np.concatenate([even, signs * powers])
+    return np.asarray(numbers[np.argsort(element_bits(f"{text}/order", (count,)), kind="stable")])
+
+
 def probe_indices(text: str, array: Array, sizes: Array, *, has_negative: bool, keeps_order: bool) -> Array:
     """Return other valid indices.
 

@@ -18,7 +18,13 @@ from conformance.base.verdicts import Unsupported
 from conformance.exact.declarations.declaration_tables import declarations_of, has_schemas
 from conformance.exact.declarations.drawing import InvalidNodeError, draw_node, draw_valid_node
 from conformance.exact.declarations.exact_sums import MIN_SUMMED_TERMS, SUMS, exact_sums, summed_terms
-from conformance.exact.declarations.hard_values import free_operands, hard_elements, hard_numbers_of, text_bits
+from conformance.exact.declarations.hard_values import (
+    free_operands,
+    hard_elements,
+    hard_numbers_of,
+    magnitudes,
+    text_bits,
+)
 from conformance.exact.judgement.given_arrays import element_types, whole_number
 from conformance.exact.judgement.node_comparison import output_shape_by_inference
 from conformance.exact.judgement.operator_call import call_of_operator, check_attributes
@@ -30,7 +36,7 @@ from conformance.exact.reference.numbers.enclosure import Enclosure
 from conformance.exact.reference.oracle import EVALUATION_ERRORS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterator, Sequence
+    from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
     from hypothesis.strategies import SearchStrategy
 
@@ -211,6 +217,95 @@ def _with_long_axes(inputs: Sequence[Array | None], axis: int, other: int | None
         assert array is not None
         longer[place] = np.zeros((*array.shape[:chosen], length, *array.shape[chosen + 1 :]), array.dtype)
     return longer
+
+
+EQUAL_SIZES = (3, 5)
+LARGE_SIZES = (1031, 331)
+"""Sizes that all axes of equal inputs have, and sizes of the long axis of large inputs, the first choice first."""
+
+MAX_LARGE_ELEMENTS = 2**14
+"""Largest number of elements of the large inputs of a call."""
+
+RESIZED_CALLS = 3
+"""Number of sets of elements of equal and of large inputs."""
+
+
+def equal_sizes(
+    operator: str, inputs: Sequence[Array | None], opset: int | None, salt: str, attributes: dict[str, Any]
+) -> Iterator[list[Array | None]]:
+    """Yield inputs whose axes have equal sizes; a kernel that takes a square matrix transposed is wrong on them.
+
+    Args:
+        operator: the operator.
+        inputs: other inputs. Tensors of the first one's type get other sizes, except for sizes of 1.
+        opset: the version of the operator's domain; None for the newest one.
+        salt: a text that chooses the elements.
+        attributes: the attributes of the operator.
+    """
+    sizes = {size for each in inputs if each is not None for size in each.shape if size > 1}
+    resized = [_resized(inputs, dict.fromkeys(sizes, size)) for size in EQUAL_SIZES]
+    other = _first_fitting(operator, resized, opset, attributes)
+    if other is not None and any(each.ndim - each.shape.count(1) > 1 for each in other if each is not None):
+        yield from islice(inputs_like(operator, other, opset, salt, attributes), RESIZED_CALLS)
+
+
+def large_sizes(
+    operator: str, inputs: Sequence[Array | None], opset: int | None, salt: str, attributes: dict[str, Any]
+) -> Iterator[list[Array | None]]:
+    """Yield inputs with more than 300 elements in an axis, for each axis, also with numbers of all magnitudes.
+
+    A kernel that is right for small shapes only, or wrong in a range of numbers, is wrong on them. Arguments are those
+    of `equal_sizes`.
+    """
+    first = inputs[0]
+    for old in dict.fromkeys(first.shape[::-1] if first is not None else ()):
+        resized = [_resized(inputs, {old: large}) for large in LARGE_SIZES if old > 1]
+        small = [each for each in resized if _size(each) <= MAX_LARGE_ELEMENTS]
+        other = _first_fitting(operator, small, opset, attributes)
+        if other is not None:
+            yield from islice(inputs_like(operator, other, opset, f"{salt}/{old}", attributes), 1)
+            yield _of_all_magnitudes(operator, other, opset, f"{salt}/{old}", attributes)
+
+
+def _size(inputs: Sequence[Array | None]) -> int:
+    return sum(each.size for each in inputs if each is not None)
+
+
+def _first_fitting(
+    operator: str, every: Iterable[list[Array | None]], opset: int | None, attributes: dict[str, Any]
+) -> list[Array | None] | None:
+    version = _choices(operator, opset)[0]
+    return next((each for each in every if _fit(operator, each, attributes, version)), None)
+
+
+def _resized(inputs: Sequence[Array | None], sizes: Mapping[int, int]) -> list[Array | None]:
+    """Return inputs with new sizes, by the old size, of the tensors of the first one's type; elements are repeated."""
+    kind = None if inputs[0] is None else inputs[0].dtype
+    return [
+        np.resize(each, tuple(sizes.get(size, size) for size in each.shape))
+        if each is not None and each.dtype == kind
+        else each
+        for each in inputs
+    ]
+
+
+def _of_all_magnitudes(
+    operator: str, inputs: Sequence[Array | None], opset: int | None, salt: str, attributes: dict[str, Any]
+) -> list[Array | None]:
+    """Return inputs whose floating-point numbers cover magnitudes evenly; rules of operands hold."""
+    call = call_of_operator(operator, inputs, attributes, opset=opset)
+    node = call.model.graph.node[0]
+    kinds = free_operands(node, main_opset(call.model), call.values, ())
+    found: list[Array | None] = []
+    for place, name in enumerate(node.input):
+        array = call.values[name] if name else None
+        kind = kinds.get(name)
+        if array is not None and kind in ("number", "positive", "divisor") and is_floating(array.dtype):
+            numbers = magnitudes(f"{salt}/{place}", array.size).reshape(array.shape)
+            with np.errstate(all="ignore"):
+                array = (np.abs(numbers) if kind == "positive" else numbers).astype(array.dtype)
+        found.append(array)
+    return found
 
 
 def _drawn_inputs(
