@@ -126,6 +126,8 @@ def read_cases(
     changes: Mapping[str, ModelChange] | None = None,
     arrays: Mapping[str, TextRows] | None = None,
     beginning: str = "",
+    *,
+    around_first: bool = False,
 ) -> Iterator[Case]:
     """Yield the cases of a text.
 
@@ -135,6 +137,8 @@ def read_cases(
         arrays: rows of covering arrays, which are tables with these names. The column `number` has the number of the
             row. A case has the levels of its row as tags.
         beginning: paragraphs that come before those of the text.
+        around_first: whether a table of factors also has rows in which at most one factor, besides `values`,
+            does not have its first level.
     """
     fragments = dict(FRAGMENTS)
     changes = changes or {}
@@ -163,7 +167,7 @@ def read_cases(
             case ["factors", table]:
                 pairs = (line.split(": ") for line in lines[1:])
                 declaration = FamilyDeclaration({factor: tuple(given.split(", ")) for factor, given in pairs})
-                tables[table] = _numbered_rows(TextRows(declaration))
+                tables[table] = _numbered_rows(TextRows(declaration), around_first=around_first)
                 factors[table] = [*declaration.factors]
             case [fragment] if fragment.startswith("$"):
                 fragments[fragment[1:]] = "\n".join(lines[1:])
@@ -183,10 +187,17 @@ def read_cases(
                     yield replace(case, tags=(*case.tags, *tags))
 
 
-def _numbered_rows(array: TextRows) -> list[Row]:
+def _numbered_rows(array: TextRows, *, around_first: bool = False) -> list[Row]:
     """Return the rows of a covering array with their number and their further columns."""
-    rows = enumerate(array.declaration.rows, 1)
-    return [{"number": f"{number:03}", **array.columns(row), **row} for number, row in rows]
+    rows = list(array.declaration.rows)
+    if around_first:
+        factors = array.declaration.factors.items()
+        first = {factor: levels[0] for factor, levels in factors}
+        values = array.declaration.factors.get("values", ("",))
+        fixed = [{**first, "values": each} if each else first for each in values]
+        around = [{**row, factor: level} for row in fixed for factor, levels in factors for level in levels]
+        rows += [row for number, row in enumerate(around) if row not in rows and row not in around[:number]]
+    return [{"number": f"{number:03}", **array.columns(row), **row} for number, row in enumerate(rows, 1)]
 
 
 def _rows(lines: Sequence[str]) -> Iterator[Row]:

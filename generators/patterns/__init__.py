@@ -1,7 +1,9 @@
 """Patterns that graph optimizers rewrite, as cases of their own corpus: `onnx-conformance generate --passes`.
 
-The texts declare the families in the form of `case_texts`; `common.txt` has what all of them use. The cases do not say
-what an optimizer must do with a pattern: a rewrite is optional, and the checks of graph optimizers judge its result.
+The texts declare the families in the form of `case_texts`; `common.txt` has what all of them use. With the first level
+of each factor, the usual rewrite is right. A family has rows with all pairs of levels, and rows in which one level
+alone is another. The cases do not say what an optimizer must do with a pattern: a rewrite is optional, and the checks
+of graph optimizers judge its result.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ def cases() -> Iterator[Case]:
     """Yield the cases of all families."""
     common = (FOLDER / "common.txt").read_text(encoding="utf-8") + "\n"
     for name in TEXTS:
-        for case in read_cases(FOLDER / f"{name}.txt", beginning=common):
+        for case in read_cases(FOLDER / f"{name}.txt", beginning=common, around_first=True):
             yield _with_answers(replace(case, tags=("pattern", *case.tags[1:])))
 
 

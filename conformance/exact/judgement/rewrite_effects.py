@@ -13,14 +13,18 @@ A witness is a smallest input of a hazard or of a fault: elements that are not n
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from onnx.reference import ReferenceEvaluator
 
+from conformance.base.serialization.printable_text import first_line
 from conformance.base.verdicts import RewriteEffect, Unsupported
 from conformance.exact.models.arrays import is_computed
+from conformance.exact.models.graphs import MAIN_DOMAINS, all_nodes
 from conformance.exact.models.input_files import initializer_arrays
+from conformance.exact.models.model_validity import model_violation
 from conformance.exact.models.summaries import shortest_decimal
 from conformance.exact.reference.model_enclosures import AcceptableIndices, are_apart, enclose_model
 from conformance.exact.reference.node_enclosures import enclose, outputs_of_model
@@ -52,7 +56,8 @@ class RewriteJudgement:
         output: the name of the output that decides.
         before: its value before the rewrite: an enclosure or an array.
         after: its value after the rewrite.
-        reason: why the outputs cannot be judged.
+        reason: why the outputs cannot be judged, or why nothing computes the rewritten model.
+        inputs: the inputs of a hazard or of a fault.
     """
 
     effect: RewriteEffect | None
@@ -60,6 +65,7 @@ class RewriteJudgement:
     before: Any = None
     after: Any = None
     reason: str = ""
+    inputs: Inputs = field(default_factory=dict)
 
     @property
     def is_wrong(self) -> bool:
@@ -86,11 +92,39 @@ def _value(tensor: Any) -> Array | None:
 def judge_rewrite_of(before: onnx.ModelProto, after: onnx.ModelProto, inputs: Inputs) -> RewriteJudgement:
     """Return the effect of a rewrite on the outputs for some inputs.
 
+    Inputs that have defaults get other values too, because a caller can replace a default.
+
     Args:
         before: the model before the rewrite.
         after: the model after the rewrite, with the same outputs.
         inputs: the inputs by name.
     """
+    found = _judge(before, after, inputs)
+    fed = {value.name for value in before.graph.input}
+    defaults = {name: array for name, array in initializer_arrays(before.graph).items() if name in fed - {*inputs}}
+    if found.is_wrong or not defaults:
+        return found
+    for change in (_next_values, _reversed_values):
+        others = _judge(before, after, {**inputs, **{name: change(array) for name, array in defaults.items()}})
+        if others.is_wrong:
+            return others
+    return found
+
+
+def _next_values(array: Array) -> Array:
+    """Return other values for a default, with the same signs."""
+    if array.dtype == np.bool_:
+        return ~array
+    with np.errstate(all="ignore"):
+        return np.asarray(array + np.where(array < 0, -1, 1)).astype(array.dtype)
+
+
+def _reversed_values(array: Array) -> Array:
+    """Return the values of a default in another order, such as the sizes of a shape of as many elements."""
+    return np.flip(array).copy()
+
+
+def _judge(before: onnx.ModelProto, after: onnx.ModelProto, inputs: Inputs) -> RewriteJudgement:
     found = _compare(before, after, inputs)
     if found.effect is RewriteEffect.INTERVAL and all(
         _has_same_bits(before, after, given, _round_each_node) for given in (inputs, _with_all_digits(inputs))
@@ -98,15 +132,52 @@ def judge_rewrite_of(before: onnx.ModelProto, after: onnx.ModelProto, inputs: In
         return RewriteJudgement(RewriteEffect.BITS)
     if found.effect is None and _has_same_bits(before, after, inputs, _evaluate_in_types):
         return RewriteJudgement(RewriteEffect.BITS)
+    if found.effect is None and (problem := _contradiction(before, after, inputs)):
+        return RewriteJudgement(RewriteEffect.FAULT, reason=problem, inputs=inputs)
     if found.effect is not RewriteEffect.FAULT or _is_other_form(found):
         return found
     ordinary = _compare(before, after, {name: _ordinary(array) for name, array in inputs.items()}, only_finite=True)
-    return found if ordinary.effect is RewriteEffect.FAULT else _as_hazard(found)
+    return found if ordinary.effect is RewriteEffect.FAULT else replace(found, effect=RewriteEffect.HAZARD)
 
 
-def find_witness(before: onnx.ModelProto, after: onnx.ModelProto, inputs: Inputs) -> str:
+def _contradiction(before: onnx.ModelProto, after: onnx.ModelProto, inputs: Inputs) -> str:
+    """Return why nothing computes a rewrite whose original can be computed; otherwise the text is empty.
+
+    The reference and onnx's reference evaluator must both fail on the rewrite, which has operators of ONNX only.
+    """
+    first, second = (_enclose(model, inputs) for model in (before, after))
+    reason = next((each for each in second.values() if isinstance(each, str)), "")
+    is_known = all(node.domain in MAIN_DOMAINS for node in all_nodes(after))
+    if not reason or not is_known or any(isinstance(each, str) for each in first.values()):
+        return ""
+    if model_violation(after):
+        return ""  # the check of validity reports it
+    try:
+        with np.errstate(all="ignore"):
+            ReferenceEvaluator(before).run(None, _fed(before, inputs))
+    except Exception:  # noqa: BLE001 - the evaluator raises errors of several kinds
+        return ""
+    try:
+        with np.errstate(all="ignore"):
+            ReferenceEvaluator(after).run(None, _fed(after, inputs))
+    except Exception as error:  # noqa: BLE001 - the evaluator raises errors of several kinds
+        return f"the rewritten model cannot be computed: {first_line(error)}"
+    return ""
+
+
+def _fed(model: onnx.ModelProto, inputs: Inputs) -> dict[str, Array]:
+    """Return the inputs that a model has."""
+    names = {value.name for value in model.graph.input}
+    return {name: array for name, array in inputs.items() if name in names}
+
+
+def _enclose(model: onnx.ModelProto, inputs: Inputs) -> dict[str, Any]:
+    return enclose_model(model, {**initializer_arrays(model.graph), **_fed(model, inputs)})
+
+
+def find_witness(before: onnx.ModelProto, after: onnx.ModelProto, found: RewriteJudgement) -> str:
     """Return a smallest input for which an output after the rewrite is not admissible before it, as text."""
-    kept = {name: array.copy() for name, array in inputs.items()}
+    kept = {name: array.copy() for name, array in found.inputs.items()}
     steps = 0
     for number in (1, 0):
         for name, array in kept.items():
@@ -125,10 +196,6 @@ def _text(array: Array) -> str:
     return f"{list(array.shape)} {{{', '.join(shortest_decimal(element) for element in array.flat)}}}"
 
 
-def _as_hazard(found: RewriteJudgement) -> RewriteJudgement:
-    return RewriteJudgement(RewriteEffect.HAZARD, found.output, found.before, found.after)
-
-
 def _is_other_form(found: RewriteJudgement) -> bool:
     """Return whether the outputs differ in type or shape."""
     if isinstance(found.before, AcceptableIndices) or isinstance(found.after, AcceptableIndices):
@@ -144,12 +211,12 @@ def _compare(
     Args:
         only_finite: compare only elements that are finite numbers before the rewrite.
     """
-    first, second = (enclose_model(model, {**initializer_arrays(model.graph), **inputs}) for model in (before, after))
+    first, second = (_enclose(model, inputs) for model in (before, after))
     reason = ""
     for (name, old), new in zip(first.items(), second.values(), strict=False):
         apart = are_apart(_finite(old, new), new) if only_finite else are_apart(old, new)
         if apart:
-            return RewriteJudgement(RewriteEffect.FAULT, name, old, new)
+            return RewriteJudgement(RewriteEffect.FAULT, name, old, new, inputs=inputs)
         if apart is None and not reason:
             texts = [each for each in (old, new) if isinstance(each, str)]
             reason = texts[0] if texts else f"the output {name} is not a tensor"
@@ -208,7 +275,7 @@ def _round_each_node(model: onnx.ModelProto, inputs: Inputs) -> list[Any]:
         return [each.value.astype(each.dtype) if isinstance(each, Enclosure) else each for each in results]
 
     names = [value.name for value in model.graph.input]
-    given = {**initializer_arrays(model.graph), **inputs}
+    given = {**initializer_arrays(model.graph), **_fed(model, inputs)}
     return outputs_of_model(rounded, model, [given[name] for name in names if name in given])
 
 

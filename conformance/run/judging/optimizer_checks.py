@@ -89,6 +89,8 @@ def check_answers(run: OptimizerRun) -> Violation | None:
     try:
         for data_set in run.task.data_sets.safe():
             if (found := run.effect(data_set)) is not None and found.effect is not None:
+                if found.is_wrong and found.reason:
+                    return Violation(ViolationKind.INVALID_MODEL, detail=found.reason)
                 if found.is_wrong:
                     return _answer_difference(found.output, found.value_after, found.value_before, data_set.number)
                 continue

@@ -200,14 +200,12 @@ class OptimizerRun:
         """
         if self.task.invalid or self.implements_pass or self.after == self.task.model:
             return None, ""
-        found = [(each, data_set) for data_set in self.task.data_sets.safe() if (each := self.effect(data_set))]
-        judged = [(each.effect, each, data_set) for each, data_set in found if each.effect is not None]
+        found = [each for data_set in self.task.data_sets.safe() if (each := self.effect(data_set))]
+        judged = [(each.effect, each) for each in found if each.effect is not None]
         if not judged or len(judged) < len(found):
             return None, ""
-        effect, strongest, data_set = max(judged, key=lambda entry: [*RewriteEffect].index(entry[0]))
-        if not strongest.is_wrong:
-            return effect, ""
-        return effect, find_witness(self.task.model, self.after, data_set.inputs)
+        effect, strongest = max(judged, key=lambda entry: [*RewriteEffect].index(entry[0]))
+        return effect, find_witness(self.task.model, self.after, strongest) if strongest.is_wrong else ""
 
     @cached_property
     def allowed_removals(self) -> list[tuple[str, ...]]:
