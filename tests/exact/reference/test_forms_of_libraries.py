@@ -14,6 +14,8 @@ import numpy as np
 import pytest
 from enclosed_nodes import declared_hard_numbers, enclosed, is_admissible
 
+from conformance import judge
+
 F = np.float32
 D = np.float64
 Form = Callable[..., Any]
@@ -446,3 +448,219 @@ def test_a_form_of_a_normalization_of_channels_is_within_the_bounds(operator: st
     opset = {"InstanceNormalization": 6, "GroupNormalization": 21, "BatchNormalization": 15}[operator]
     actual = normalizations(axes, 1e-5)[name](x, *wide)
     assert outside(operator, "", opset, [x, *channel, *extra], attributes, actual) == []
+
+
+def streamed_statistics(x: Any) -> tuple[Any, Any]:
+    """Return the mean and the variance of Welford's algorithm: one element after the other, in float."""
+    mean, squares = np.zeros_like(x[..., 0]), np.zeros_like(x[..., 0])
+    for place in range(x.shape[-1]):
+        distance = x[..., place] - mean
+        mean = mean + distance / F(place + 1)
+        squares = squares + distance * (x[..., place] - mean)
+    return mean[..., None], (squares / F(x.shape[-1]))[..., None]
+
+
+def moments_of_one_pass(x: Any) -> tuple[Any, Any]:
+    """Return the mean and the variance of one pass: the mean of squares minus the square of the mean, in float."""
+    total, squares = np.zeros_like(x[..., 0]), np.zeros_like(x[..., 0])
+    for place in range(x.shape[-1]):
+        total = total + x[..., place]
+        squares = fma(x[..., place], x[..., place], squares)
+    mean = total * F(1 / x.shape[-1])
+    return mean[..., None], np.maximum(fma(-mean, mean, squares * F(1 / x.shape[-1])), 0)[..., None]
+
+
+@pytest.mark.parametrize("dtype", [F, np.float16])
+@pytest.mark.parametrize("compute", [streamed_statistics, moments_of_one_pass])
+@pytest.mark.parametrize("operator", ["LayerNormalization", "InstanceNormalization", "GroupNormalization"])
+def test_a_normalization_by_statistics_of_one_pass_is_within_the_bounds(
+    operator: str, compute: Form, dtype: Any
+) -> None:
+    x, scale, bias = (each.astype(dtype) for each in rows())
+    given = [scale, bias] if operator == "LayerNormalization" else [scale[:4], bias[:4]]
+    shape = (16,) if operator == "LayerNormalization" else (4, 1)
+    a, b = (each.astype(F).reshape(shape) for each in given)
+    mean, variance = compute(x.astype(F))
+    factor = 1 / sqrt(variance + F(1e-5)) * a
+    attributes: dict[str, Any] = {"num_groups": 4} if operator == "GroupNormalization" else {}
+    opset = {"LayerNormalization": 17, "InstanceNormalization": 6, "GroupNormalization": 21}[operator]
+    actual = fma(x.astype(F) - mean, factor, b).astype(dtype)
+    assert not judge(operator, [x, *given], [actual], opset=opset, **attributes).is_wrong
+
+
+# Attention: queries, keys and values, of which the scores are sharp, the values have a large mean, or many magnitudes
+
+
+def matrix_product(A: Any, B: Any) -> Any:
+    """Return a product of matrices whose terms are added one after the other with fused multiply-add."""
+    total = np.zeros((*A.shape[:-1], B.shape[-1]), F)
+    for place in range(A.shape[-1]):
+        total = fma(A[..., place, None], B[..., place, None, :], total)
+    return total
+
+
+def transposed(K: Any) -> Any:
+    return np.swapaxes(K, -1, -2)
+
+
+def weights_of(scores: Any) -> Any:
+    e = exp(below_largest(scores))
+    return e / reduced(e)
+
+
+def online_attention(Q: Any, K: Any, V: Any, block: int, function: Form = exp, factor: float = 1.0) -> Any:
+    """Return attention block by block, with the largest score so far (FlashAttention)."""
+    top = np.full((*Q.shape[:-1], 1), -np.inf, F)
+    total, values = np.zeros_like(top), np.zeros((*Q.shape[:-1], V.shape[-1]), F)
+    for start in range(0, K.shape[-2], block):
+        scores = matrix_product(Q, transposed(K[..., start : start + block, :])) * F(SCALE * factor)
+        new = np.maximum(top, scores.max(-1, keepdims=True))
+        shares, kept = function(scores - new), function(top - new)
+        total = fma(total, kept, reduced(shares))
+        values = values * kept + matrix_product(shares, V[..., start : start + block, :])
+        top = new
+    return values * (1 / total)
+
+
+def half(x: Any) -> Any:
+    """Return numbers that are rounded to float16 between two steps."""
+    return np.asarray(x).astype(np.float16).astype(F)
+
+
+SCALE = 1 / math.sqrt(8)
+ROOT_OF_SCALE = F(math.sqrt(SCALE))
+ATTENTIONS: dict[str, Form] = {
+    "page": lambda Q, K, V: matrix_product(
+        weights_of(matrix_product(Q * ROOT_OF_SCALE, transposed(K * ROOT_OF_SCALE))), V
+    ),
+    "scale after the product": lambda Q, K, V: matrix_product(
+        weights_of(matrix_product(Q, transposed(K)) * F(SCALE)), V
+    ),
+    "scaled queries (PyTorch)": lambda Q, K, V: matrix_product(
+        weights_of(matrix_product(Q * F(SCALE), transposed(K))), V
+    ),
+    "quotient last": lambda Q, K, V: (
+        matrix_product(exp(below_largest(matrix_product(Q, transposed(K)) * F(SCALE))), V)
+        / reduced(exp(below_largest(matrix_product(Q, transposed(K)) * F(SCALE))))
+    ),
+    "blocks (FlashAttention)": lambda Q, K, V: online_attention(Q, K, V, 4),
+    "blocks in base 2": lambda Q, K, V: online_attention(Q, K, V, 8, exp2, math.log2(math.e)),
+}
+ATTENTIONS_OF_HALF: dict[str, Form] = {
+    **ATTENTIONS,
+    "scores and weights in float16": lambda Q, K, V: matrix_product(
+        half(weights_of(half(half(matrix_product(Q, transposed(K))) * F(np.float16(SCALE))))), V
+    ),
+    "page in float16": lambda Q, K, V: matrix_product(
+        half(
+            weights_of(half(matrix_product(half(Q * half(ROOT_OF_SCALE)), transposed(half(K * half(ROOT_OF_SCALE))))))
+        ),
+        V,
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", ["sharp", "large mean", "many magnitudes"])
+@pytest.mark.parametrize(
+    ("dtype", "form"),
+    [
+        pytest.param(dtype, form, id=f"{np.dtype(dtype)}: {name}")
+        for dtype, forms in ((F, ATTENTIONS), (np.float16, ATTENTIONS_OF_HALF))
+        for name, form in forms.items()
+    ],
+)
+def test_a_form_of_attention_is_within_the_bounds(dtype: Any, form: Form, kind: str) -> None:
+    random = np.random.default_rng(5)
+    Q, K, V = (random.standard_normal(shape) for shape in ((1, 2, 5, 8), (1, 2, 17, 8), (1, 2, 17, 8)))
+    if kind == "sharp":
+        Q, K = 8 * Q, 3 * K
+    V = V + 50 if kind == "large mean" else V * 10.0 ** random.uniform(-4, 3, V.shape) if kind != "sharp" else V
+    given = [each.astype(dtype) for each in (Q, K, V)]
+    actual = form(*(each.astype(F) for each in given)).astype(dtype)
+    judgement = judge("Attention", given, [actual], opset=23)
+    assert judgement.judged > 0
+    assert not judgement.is_wrong, str(judgement)
+
+
+@pytest.mark.parametrize("dtype", [F, np.float16])
+@pytest.mark.parametrize(
+    "form",
+    [
+        lambda a, b, c, s: (a * c - b * s, a * s + b * c),
+        lambda a, b, c, s: (fma(a, c, -(b * s)), fma(a, s, b * c)),
+        lambda a, b, c, s: (fma(-b, s, a * c), fma(b, c, a * s)),
+    ],
+)
+@pytest.mark.parametrize("is_wide", [True, False])
+def test_a_form_of_a_rotary_embedding_is_within_the_bounds(form: Form, dtype: Any, is_wide: bool) -> None:
+    random = np.random.default_rng(6)
+    x = (random.standard_normal((2, 3, 5, 8)) * 10.0 ** random.uniform(-3, 3, (2, 3, 5, 8))).astype(dtype)
+    angles = random.uniform(-9, 9, (2, 5, 4))
+    given = [x, np.cos(angles).astype(dtype), np.sin(angles).astype(dtype)]
+    a, b, c, s = (
+        each.astype(F) if is_wide else each for each in (x[..., :4], x[..., 4:], given[1][:, None], given[2][:, None])
+    )
+    actual = np.concatenate(form(a, b, c, s), -1).astype(dtype)
+    assert not judge("RotaryEmbedding", given, [actual], opset=23).is_wrong
+
+
+# Recurrent operators
+
+
+def tanh_of_page(x: Any) -> Any:
+    e = exp(-2 * np.abs(x))
+    return np.sign(x) * ((1 - e) / (1 + e))
+
+
+TANHS = {"function": tanh, "page": tanh_of_page, "sigmoid": lambda x: fma(F(2), sigmoid(2 * x), F(-1))}
+SIGMOIDS = {"page": sigmoid, "stable": stable_sigmoid, "tanh": sigmoid_by_tanh}
+NEW_CELLS: dict[str, Form] = {
+    "page": lambda f, c, i, z: f * c + i * z,
+    "fma": lambda f, c, i, z: fma(f, c, i * z),
+    "other fma": lambda f, c, i, z: fma(i, z, f * c),
+}
+NEW_STATES: dict[str, Form] = {
+    "page": lambda z, n, h: (1 - z) * n + z * h,
+    "difference (PyTorch)": lambda z, n, h: fma(z, h - n, n),
+    "expanded": lambda z, n, h: n - z * n + z * h,
+}
+SUMS_OF_GATES: dict[str, Form] = {
+    "page": lambda x, h, W, R, b, c: matrix_product(x, W.T) + matrix_product(h, R.T) + b + c,
+    "sum of the biases": lambda x, h, W, R, b, c: matrix_product(x, W.T) + (b + c) + matrix_product(h, R.T),
+    "one product": lambda x, h, W, R, b, c: matrix_product(
+        np.concatenate([x, h, np.ones_like(x[:, :1])], 1), np.concatenate([W, R, (b + c)[:, None]], 1).T
+    ),
+}
+
+
+@pytest.mark.parametrize(("sums", "function"), list(zip(SUMS_OF_GATES, TANHS, strict=True)))
+@pytest.mark.parametrize(("operator", "place"), [("LSTM", 0), ("LSTM", 1), ("GRU", 0), ("GRU", 1), ("RNN", 0)])
+def test_a_form_of_a_recurrent_operator_is_within_the_bounds(
+    operator: str, place: int, function: str, sums: str
+) -> None:
+    random = np.random.default_rng(8)
+    count = {"LSTM": 4, "GRU": 3, "RNN": 1}[operator]
+    x = (random.standard_normal((5, 2, 3)) * [[[1e-3]], [[1]], [[6]], [[1]], [[0.1]]]).astype(F)
+    W, R = (random.uniform(-1, 1, (1, 4 * count, width)).astype(F) for width in (3, 4))
+    B = random.uniform(-0.3, 0.3, (1, 8 * count)).astype(F)
+    b, c = B[0, : 4 * count], B[0, 4 * count :]
+    names = list(SIGMOIDS)
+    g, f = TANHS[function], SIGMOIDS[names[(list(TANHS).index(function) + place) % len(names)]]
+    add = SUMS_OF_GATES[sums]
+    h, cell = np.zeros((2, 4), F), np.zeros((2, 4), F)
+    states = []
+    for each in x:
+        if operator == "LSTM":
+            i, o, forget, z = np.split(add(each, h, W[0], R[0], b, c), 4, 1)
+            cell = list(NEW_CELLS.values())[place](f(forget), cell, f(i), g(z))
+            h = f(o) * g(cell)
+        elif operator == "GRU":
+            z, r = np.split(f(add(each, h, W[0, :8], R[0, :8], b[:8], c[:8])), 2, 1)
+            n = g(add(each, r * h, W[0, 8:], R[0, 8:], b[8:], c[8:]))
+            h = list(NEW_STATES.values())[place + 1](z, n, h)
+        else:
+            h = g(add(each, h, W[0], R[0], b, c))
+        states.append(h)
+    results = [np.stack(states)[:, None], h[None], *([cell[None]] if operator == "LSTM" else [])]
+    judgement = judge(operator, [x, W, R, B], results, opset=14, hidden_size=4)
+    assert not judgement.is_wrong, str(judgement)
