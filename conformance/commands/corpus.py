@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
-from conformance.base.errors import UnknownName, UsageError
+from conformance.base.errors import UsageError
 from conformance.base.files.atomic_write import check_empty, write_folder
 from conformance.base.serialization.printable_text import print_line, print_progress, progress_counter
 from conformance.commands.command_options import add_options
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Sequence
 
-    from conformance.corpus.cases.corpus import Corpus, CorpusCase
     from conformance.own.model_cases.model_cases import ModelCases
     from conformance.own.model_cases.onnx_cases import OnnxCases
     from conformance.run.results.records import Selection
@@ -34,6 +34,7 @@ def list_(
     """List the cases with level and title; with an option, list clauses, backends, generators or coverage instead."""
     from conformance.base.plugins import registered_entry_points
     from conformance.corpus.cases.corpus import bundled_corpus_path, open_corpus
+    from conformance.corpus.generation.corpus_listing import case_lines, clause_lines, coverage_lines
     from conformance.run.corpus_run.settings import select_cases
 
     if backends or generators:
@@ -45,49 +46,12 @@ def list_(
         return
     corpus = open_corpus(data or bundled_corpus_path())
     if coverage:
-        for line in _coverage(corpus):
+        for line in coverage_lines(corpus):
             print_line(line)
         return
     chosen = select_cases(corpus, selection)
-    for line in _clauses(corpus) if clauses else _cases(corpus, chosen):
+    for line in clause_lines(corpus) if clauses else case_lines(corpus, chosen):
         print_line(line)
-
-
-def _cases(corpus: Corpus, chosen: Mapping[str, CorpusCase]) -> Iterator[str]:
-    from conformance.corpus.cases.case_loading import read_case_json
-
-    for id, case in chosen.items():
-        document = read_case_json(corpus, case)
-        yield f"{id}  {document.level}  {document.title}"
-
-
-def _coverage(corpus: Corpus) -> Iterator[str]:
-    from conformance.corpus.cases.case_loading import read_case_json
-    from conformance.corpus.generation.generators import bundled_package
-
-    declarations = bundled_package()
-    if declarations is None:
-        raise UsageError("checkout-required")
-    lines: Iterator[str] = declarations.coverage_lines(
-        read_case_json(corpus, case).tags for case in corpus.cases.values()
-    )
-    return lines
-
-
-def _clauses(corpus: Corpus) -> Iterator[str]:
-    from collections import Counter
-
-    from conformance.corpus.cases.case_loading import read_case_json
-    from conformance.exact.clauses import clauses
-
-    tested: Counter[str] = Counter()
-    for case in corpus.cases.values():
-        tested.update(read_case_json(corpus, case).clauses)
-    for clause in clauses().values():
-        yield f"{tested[clause.id]:4d}  {clause.id}  {clause.text}"
-    untested = [id for id in clauses() if not tested[id]]
-    names = f": {', '.join(untested)}" if untested else ""
-    yield f"{len(clauses())} clauses, {len(untested)} without a case{names}"
 
 
 @add_options
@@ -187,13 +151,13 @@ def generate(
         return
     if not (check or replace):
         check_no_corpus(directory)
-    theirs = (
-        _onnx_cases(operator, opset)
-        if onnx
-        else _model_cases(model, inputs, shape, no_values=no_values)
-        if model
-        else None
-    )
+    theirs: OnnxCases | ModelCases | None = None
+    if onnx:
+        from conformance.own.model_cases.drawn_cases import chosen_onnx_cases
+
+        theirs = chosen_onnx_cases(operator, opset, partial(progress_counter, "cases"))
+    elif model:
+        theirs = _model_cases(model, inputs, shape, no_values=no_values)
     cases = theirs.cases if theirs else define_cases([PATTERNS] if passes else generator or ())
     added = theirs.added_files() if theirs else {}
     with progress_counter("expected outputs", len(cases)) as progress:
@@ -213,32 +177,6 @@ def generate(
         print_line(line)
     print_line(f"{len(found)} files differ." if found else f"{directory} is up to date: {len(cases)} cases.")
     raise typer.Exit(1 if found else 0)
-
-
-def _onnx_cases(chosen: Sequence[str] | None, opset: str | None) -> OnnxCases:
-    """Return the cases of all operators, or of the chosen operators; with an opset, those of its versions.
-
-    Raises:
-        UnknownName: onnx has no case of a chosen operator.
-        UsageError: the opset does not exist, or a chosen operator has no declaration.
-    """
-    from conformance.own.model_cases.drawn_cases import count_drawn_cases, drawn_cases, opset_cases, opset_versions
-    from conformance.own.model_cases.onnx_cases import OnnxCases, define_onnx_cases, node_cases, operators_by_case
-
-    if opset is not None:
-        versions = opset_versions(opset, chosen)
-        with progress_counter("cases", sum(map(len, versions.values()))) as progress:
-            return OnnxCases(list(opset_cases(versions, progress)))
-    given = node_cases()
-    operators = operators_by_case(given)
-    for name in chosen or ():
-        if name not in operators.values():
-            raise UnknownName("not-in-onnx", name=name, known=sorted(set(operators.values())))
-    count = sum(not chosen or operator in chosen for operator in operators.values())
-    with progress_counter("cases", count + count_drawn_cases(chosen)) as progress:
-        found = define_onnx_cases(given, progress, chosen)
-        found.cases += drawn_cases(chosen, progress)
-    return found
 
 
 def _model_cases(

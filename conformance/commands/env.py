@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import typer
 
-from conformance.base.errors import UnknownName
 from conformance.base.serialization.printable_text import print_line
 from conformance.commands.command_options import Verb, Verbs, add_options
 
@@ -55,12 +54,8 @@ def list_() -> None:
 @add_options
 def remove(releases: list[str]) -> None:
     """Remove environments; a name without a release removes all its releases."""
-    from conformance.subjects.environments.registry import list_environments, remove_environment
+    from conformance.subjects.environments.registry import remove_release
 
     for release in releases:
-        found = [environment for environment in list_environments() if release in environment.names]
-        if not found:
-            raise UnknownName("no-such-environment", release=release)
-        for environment in found:
-            remove_environment(environment)
+        for environment in remove_release(release):
             print_line(f"{environment.subject}: removed")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import typer
 
@@ -14,16 +13,8 @@ from conformance.base.files.atomic_write import (
     write_bytes_atomically,
     write_json_atomically,
 )
-from conformance.base.serialization.printable_text import one_line, print_line
+from conformance.base.serialization.printable_text import print_line
 from conformance.commands.command_options import add_options
-from conformance.subjects.isolation.protocol import Limits
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from conformance.corpus.passes.analysis import ArgMaxSite
-    from conformance.own.graphs.model_inputs import InputSet
-    from conformance.own.hazard_counts import HazardCounts
 
 
 @add_options
@@ -74,7 +65,7 @@ def hazards(
     from conformance.exact.models.input_files import required_input_names
     from conformance.exact.models.model_validity import read_model, report_invalid_model
     from conformance.own.graphs.model_inputs import choose_inputs, input_text
-    from conformance.own.hazard_counts import HazardsDocument, text_lines
+    from conformance.own.hazard_counts import HazardsDocument, count_on_subjects, site_lines, text_lines
 
     if not backend and (inputs is not None or shape):
         raise UsageError("subject-missing.for-inputs")
@@ -85,7 +76,7 @@ def hazards(
     counts = []
     if backend:
         data_sets = choose_inputs(proto, inputs, shape or (), seed)
-        counts = _count_on_subjects(model, backend, data_sets, timeout, in_process=no_isolation)
+        counts = count_on_subjects(model, backend, data_sets, timeout, in_process=no_isolation)
     takes_output = json is not None and is_standard_output(json)
     texts = [input_text(required_input_names(proto.graph), data_set) for data_set in data_sets]
     if json is not None:
@@ -95,7 +86,7 @@ def hazards(
             document.seed = None if inputs else seed
             document.counts = counts
         write_json_atomically(json, document)
-    for line in _lines(findings):
+    for line in site_lines(findings):
         print_line(line, err=takes_output)
     for data_set, text in zip(data_sets, texts, strict=True):
         print_line(f"inputs ({data_set.name}): {text or 'none'}", err=takes_output)
@@ -104,37 +95,3 @@ def hazards(
             print_line(line, err=takes_output)
     if any(each.failure for each in counts):
         raise typer.Exit(ExitStatus.FAILS)
-
-
-def _count_on_subjects(
-    model: Path, backends: Sequence[str], data_sets: Sequence[InputSet], timeout: float, *, in_process: bool
-) -> list[HazardCounts]:
-    """Run the model and the rewritten model on each backend, and count the indices that change."""
-    from conformance.own.graphs.reading import LoadedModel
-    from conformance.own.hazard_counts import count_hazards
-    from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
-    from conformance.subjects.isolation.start_subjects import started_subjects
-
-    original = LoadedModel.read(model, loads_all=True).original
-    named = [SubjectName.parse(text, SubjectKind.BACKEND) for text in backends]
-    with started_subjects(named, Limits(timeout), no_isolation=in_process) as subjects:
-        return [count_hazards(original, subject, data_sets) for subject in subjects]
-
-
-def _lines(findings: Sequence[ArgMaxSite]) -> Iterator[str]:
-    from conformance.corpus.passes.hazards import hazards as all_hazards
-
-    known = all_hazards()
-    for finding in findings:
-        if not finding.removals:
-            yield one_line(f"ArgMax {finding.path} is not changed: {finding.reason_for_stop}.")
-            continue
-        yield one_line(f"ArgMax {finding.path} is changed.")
-        for removal in finding.removals:
-            value = one_line(removal.value)
-            yield f"    {removal.op_type} is removed, and with it {value} ({removal.type}). The output may change:"
-            for hazard in (known[id] for id in removal.hazards):
-                yield f"        {hazard.id}: {hazard.text}"
-                yield f"            In practice: {hazard.practice}"
-    rewritten = sum(bool(finding.removals) for finding in findings)
-    yield f"{len(findings)} ArgMax, {rewritten} changed."

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import typer
 
-from conformance.base.errors import CorpusError, UsageError
+from conformance.base.errors import UsageError
 from conformance.base.files.atomic_write import (
     check_target,
     is_standard_output,
@@ -17,12 +16,8 @@ from conformance.base.files.atomic_write import (
     write_text_atomically,
 )
 from conformance.base.serialization.printable_text import one_line, print_line, print_lines
-from conformance.base.verdicts import Verdict
 from conformance.commands.command_options import add_options, print_written_reports
 from conformance.run.report.report_files import ReportFiles, write_reports
-
-if TYPE_CHECKING:
-    from conformance.run.expectations.expectations_update import UpdatedFile
 
 
 @add_options
@@ -84,19 +79,13 @@ def merge(results: list[Path], output: Path, data: Path | None = None) -> None:
 
     Exit status: 0 if the merged run passes, 1 if it fails, 2 if the files cannot be merged.
     """
-    from conformance.corpus.cases.corpus import bundled_corpus_path, read_manifest
-    from conformance.run.corpus_run.merge import merge_runs
-    from conformance.run.results.results_file import encode_record, read_results
+    from conformance.corpus.cases.corpus import bundled_corpus_path
+    from conformance.run.corpus_run.merge import merge_files
+    from conformance.run.results.results_file import encode_record
 
     check_target(output)
     taken = is_standard_output(output)
-    runs = [read_results(path) for path in results]
-    try:
-        corpus = read_manifest(data or bundled_corpus_path())
-    except CorpusError:
-        corpus = None
-    same = corpus is not None and corpus.digest == runs[0].header.corpus.digest
-    run = merge_runs(runs, corpus if same else None)
+    run = merge_files(results, data or bundled_corpus_path())
     write_chunks_atomically(output, map(encode_record, run.records()))
     count = run.footer.results
     subjects = len(run.header.subjects)
@@ -131,69 +120,26 @@ def update_expectations(
     """
     from conformance.own.audit.audit_results import read_audit_results
     from conformance.run.corpus_run.settings import check_keyword, keyword_matcher
-    from conformance.run.expectations.expectations_file import read_expectations_text
-    from conformance.run.expectations.expectations_update import (
-        NewEntries,
-        empty_expectations_file,
-        update_expectations,
-    )
+    from conformance.run.expectations.expectations_update import NewEntries, open_point_lines, update_file
     from conformance.run.results.results_file import read_results
 
     if (cause or keyword) and not (reason.strip() or by_cause or check):
         raise UsageError("reason-missing.chosen")
     check_keyword(keyword)
     run = read_audit_results(results) or read_results(results)
-    before = read_expectations_text(expect) if expect.exists() else ""
-    subjects = [subject.id for subject in run.header.subjects]
-    if not before and len(subjects) != 1:
-        raise UsageError("subject-count.new-file", results=results, count=len(subjects), expect=expect)
     numbers = frozenset(cause) if cause else None
     new = NewEntries(reason.strip(), by_cause, numbers, keyword_matcher(keyword), pin_unsupported)
-    text = before or empty_expectations_file(subjects[0], run.header.corpus.name)
-    updated = update_expectations(text, str(expect), run, new)
-    is_changed = updated.text != before
+    updated = update_file(expect, results, run, new)
     if updated.missing and not check and not reason.strip() and not by_cause:
-        _print_open_points(updated, check)
+        for line in open_point_lines(updated):
+            print_line(line)
         raise UsageError("reason-missing.failures", expect=expect)
     if check:
-        print_lines(_diff(before, updated.text, str(expect)))
-    elif is_changed:
+        print_lines(updated.difference(str(expect)))
+    elif updated.is_changed:
         write_bytes_atomically(expect, updated.text.encode())
-    change = "needs no change" if not is_changed else "would change" if check else "is updated"
+    change = "needs no change" if not updated.is_changed else "would change" if check else "is updated"
     print_line(f"{expect} {change}.")
-    _print_open_points(updated, check)
-    raise typer.Exit(1 if updated.missing or updated.varying or (check and is_changed) else 0)
-
-
-_HINT = (
-    "Give --by-cause for the reasons of known faults and diagnoses, or --reason TEXT, for some failures with --cause N."
-)
-
-
-def _diff(before: str, after: str, name: str) -> str:
-    """Return a unified diff of two texts; `name` is the file name in its header."""
-    from difflib import unified_diff
-
-    lines = unified_diff(before.splitlines(keepends=True), after.splitlines(keepends=True), name, name)
-    return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
-
-
-def _print_open_points(updated: UpdatedFile, check: bool) -> None:
-    """Print the failures that have no entry, and the cases whose verdict varies."""
-    for number, missing in enumerate(updated.missing, 1):
-        more = f" and {len(missing.cases) - 3} more" if len(missing.cases) > 3 else ""
-        verb = Verdict(missing.verdict).verb(len(missing.cases))
-        print_line(
-            f"{number}. no entry expects that {', '.join(missing.cases[:3])}{more} {verb}: {one_line(missing.cause)}"
-        )
-        if missing.reason:
-            print_line(f"   --by-cause would give the reason: {one_line(missing.reason)}")
-    if updated.accepted:
-        failures = "1 failure needs" if updated.accepted == 1 else f"{updated.accepted} failures need"
-        print_line(f"{failures} no entry, because the baseline of the run has the same failures.")
-    if updated.missing and check:
-        print_line(_HINT)
-    for lost in updated.lost:
-        print_line(f"support is lost: {lost}")
-    for case in updated.varying:
-        print_line(f"the verdict of {case} varies; no entry can expect that")
+    for line in open_point_lines(updated, hint=check):
+        print_line(line)
+    raise typer.Exit(1 if updated.missing or updated.varying or (check and updated.is_changed) else 0)

@@ -13,16 +13,23 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
+from conformance.base.serialization.printable_text import one_line
 from conformance.corpus.passes.analysis import ArgMaxSite  # noqa: TC001 - msgspec reads the annotations
 from conformance.corpus.passes.eliminate_nop_monotone_argmax import ALONG_AXIS, eliminate, explicit_axis
 from conformance.corpus.passes.hazards import hazards
+from conformance.exact.models.external_data import initializer_arrays_in
 from conformance.exact.models.graphs import is_operator, main_opset, with_inferred_types
-from conformance.exact.models.input_files import initializer_arrays, required_input_names
+from conformance.exact.models.input_files import required_input_names
 from conformance.own.graphs.cutting import with_outputs
-from conformance.own.graphs.intermediate_values import SubjectRefused, are_identical, run_once
+from conformance.own.graphs.intermediate_values import SubjectRefused, are_identical, run_once, set_data_folder
+from conformance.own.graphs.reading import LoadedModel, shared_weights
+from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
+from conformance.subjects.isolation.protocol import Limits
+from conformance.subjects.isolation.start_subjects import started_subjects
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
 
     import onnx
 
@@ -138,13 +145,37 @@ class _Site:
         return dict.fromkeys(name for each in self.removed for name in (each.source, each.result))
 
 
-def count_hazards(model: onnx.ModelProto, subject: Subject, data_sets: Sequence[InputSet]) -> HazardCounts:
+def count_on_subjects(
+    path: Path, backends: Sequence[str], data_sets: Sequence[InputSet], timeout: float, *, in_process: bool
+) -> list[HazardCounts]:
+    """Run a model and the rewritten model on each backend, and count the indices that change.
+
+    Args:
+        path: the file of the model; external data that is large stays in its files.
+        backends: the names of the backends.
+        data_sets: the inputs.
+        timeout: the time limit of each request, in seconds.
+        in_process: whether backends written in Python run in this process.
+    """
+    named = [SubjectName.parse(text, SubjectKind.BACKEND) for text in backends]
+    with shared_weights([path], named) as scratch:
+        loaded = LoadedModel.read(path, scratch=scratch)
+        with started_subjects(named, Limits(timeout), no_isolation=in_process) as subjects:
+            for subject in subjects:
+                set_data_folder(subject.target, loaded.data_folder)
+            return [count_hazards(loaded.original, each, data_sets, loaded.data_folder) for each in subjects]
+
+
+def count_hazards(
+    model: onnx.ModelProto, subject: Subject, data_sets: Sequence[InputSet], data_folder: Path | None = None
+) -> HazardCounts:
     """Count the indices that the pass changes on a subject, by hazard.
 
     Args:
-        model: a valid model, with its external data loaded.
+        model: a valid model.
         subject: the backend.
         data_sets: the inputs.
+        data_folder: the folder of the model's external data; None if the model has all tensors.
     """
     model = with_inferred_types(model)
     rewritten, removals = eliminate.traced(model, fixed_point=True)
@@ -154,7 +185,7 @@ def count_hazards(model: onnx.ModelProto, subject: Subject, data_sets: Sequence[
     counts = HazardCounts(subject.id, subject.version or "", None, [ArgMaxChanges(name) for name in outputs], skipped)
     try:
         for data_set in data_sets if sites else ():
-            _DataSetCount(counts, sites, model, subject.target, data_set).add(rewritten)
+            _DataSetCount(counts, sites, model, subject.target, data_set, data_folder).add(rewritten)
     except SubjectRefused as refusal:
         counts.failure = str(refusal)
     return counts
@@ -186,6 +217,7 @@ class _DataSetCount:
         model: the model.
         backend: the subject.
         data_set: the inputs.
+        data_folder: the folder of the model's external data; None if the model has all tensors.
     """
 
     counts: HazardCounts
@@ -193,6 +225,7 @@ class _DataSetCount:
     model: onnx.ModelProto
     backend: Any
     data_set: InputSet
+    data_folder: Path | None
 
     def add(self, rewritten: onnx.ModelProto) -> None:
         """Count the indices that the rewritten model changes."""
@@ -220,7 +253,7 @@ class _DataSetCount:
         """Return operands and results of the removed operators by name; none if the subject refuses to return them."""
         names = [site.output for site in self.sites]
         given = dict(zip(required_input_names(self.model.graph), self.data_set.arrays, strict=True))
-        known = {**initializer_arrays(self.model.graph), **given}
+        known = {**initializer_arrays_in(self.model.graph, self.data_folder), **given}
         wanted = [name for site in self.sites for name in site.values if name not in known]
         try:
             (run,) = self._run(self.model, [*names, *wanted])
@@ -334,6 +367,24 @@ def _softmax_hazard(
     if not ties:
         return None
     return "coercion" if y_new in (0, -np.inf) and along.max() < row.max() else "rounding_tie"
+
+
+def site_lines(findings: Sequence[ArgMaxSite]) -> Iterator[str]:
+    """Yield the lines that the terminal shows for the ArgMax nodes of a model."""
+    known = hazards()
+    for finding in findings:
+        if not finding.removals:
+            yield one_line(f"ArgMax {finding.path} is not changed: {finding.reason_for_stop}.")
+            continue
+        yield one_line(f"ArgMax {finding.path} is changed.")
+        for removal in finding.removals:
+            value = one_line(removal.value)
+            yield f"    {removal.op_type} is removed, and with it {value} ({removal.type}). The output may change:"
+            for hazard in (known[id] for id in removal.hazards):
+                yield f"        {hazard.id}: {hazard.text}"
+                yield f"            In practice: {hazard.practice}"
+    rewritten = sum(bool(finding.removals) for finding in findings)
+    yield f"{len(findings)} ArgMax, {rewritten} changed."
 
 
 def text_lines(counts: HazardCounts) -> Iterator[str]:

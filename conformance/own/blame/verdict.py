@@ -361,7 +361,7 @@ def _hazard_of_pass(comparison: Comparison, case: FedModel, answers: tuple[Compu
         removed = run_model(comparison.first.target, eliminate(case.model, fixed_point=True), case.inputs)
         if removed.failure or not are_identical(removed.outputs, answers[1].outputs):
             return ""
-        counts = count_hazards(case.loaded(), comparison.first, [InputSet("given", tuple(case.arrays))])
+        counts = count_hazards(case.model, comparison.first, [InputSet("given", tuple(case.arrays))], case.data_folder)
     except Exception:  # noqa: BLE001 - the hazard is only looked for
         return ""
     names = {name for changes in counts.argmax for name, count in changes.changed.items() if count}

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import onnx
 
-from conformance.base.errors import UsageError
+from conformance.base.errors import UnknownName, UsageError
 from conformance.base.serialization.decoding import read_own_toml
 from conformance.base.verdicts import Level, Unsupported
 from conformance.corpus.cases.case import Case
@@ -22,10 +22,20 @@ from conformance.exact.declarations.declaration_tables import declarations, decl
 from conformance.exact.declarations.drawing import InvalidNodeError, draw_node, element_count
 from conformance.exact.models.arrays import type_name
 from conformance.exact.models.model_validity import model_violation
-from conformance.own.model_cases.onnx_cases import DRAWN_TAG, GENERATOR, answers_of_model, check_outputs
+from conformance.own.model_cases.onnx_cases import (
+    DRAWN_TAG,
+    GENERATOR,
+    OnnxCases,
+    answers_of_model,
+    check_outputs,
+    define_onnx_cases,
+    node_cases,
+    operators_by_case,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
     from conformance.exact.declarations.drawing import DrawnNode
 
@@ -60,6 +70,38 @@ def drawn_cases(
             progress(name)
             with suppress(Unsupported):  # the judgement of a node became wider since its seed was chosen
                 yield GENERATOR, drawn_case(name, draw_node(operator, seed))
+
+
+def chosen_onnx_cases(
+    chosen: Collection[str] | None,
+    opset: str | None,
+    counter: Callable[[int], AbstractContextManager[Callable[[str], None]]],
+) -> OnnxCases:
+    """Return the cases of all operators, or of the chosen operators; with an opset, those of its versions.
+
+    Args:
+        chosen: the operators; None for all.
+        opset: the text of an opset; None for the cases of onnx and drawn ones.
+        counter: opens the display of the progress of a number of cases.
+
+    Raises:
+        UnknownName: onnx has no case of a chosen operator.
+        UsageError: the opset does not exist, or a chosen operator has no declaration.
+    """
+    if opset is not None:
+        versions = opset_versions(opset, chosen)
+        with counter(sum(map(len, versions.values()))) as progress:
+            return OnnxCases(list(opset_cases(versions, progress)))
+    given = node_cases()
+    operators = operators_by_case(given)
+    for name in chosen or ():
+        if name not in operators.values():
+            raise UnknownName("not-in-onnx", name=name, known=sorted(set(operators.values())))
+    count = sum(not chosen or operator in chosen for operator in operators.values())
+    with counter(count + count_drawn_cases(chosen)) as progress:
+        found = define_onnx_cases(given, progress, chosen)
+        found.cases += drawn_cases(chosen, progress)
+    return found
 
 
 def count_drawn_cases(operators: Collection[str] | None = None) -> int:

@@ -13,17 +13,19 @@ from typing import TYPE_CHECKING
 from msgspec.structs import asdict, replace
 
 from conformance import __version__
-from conformance.base.errors import ResultsError
+from conformance.base.errors import CorpusError, ResultsError
+from conformance.corpus.cases.corpus import read_manifest
 from conformance.run.diagnosis.collected_results import ResultCollector
 from conformance.run.expectations.criterion import CaseFacts, Completeness, MissingCause, PassCriterion, case_facts
 from conformance.run.expectations.rules import recorded_criterion
 from conformance.run.results.recorded_environment import join_identities
 from conformance.run.results.records import ArchiveRecord, Diagnosed, Footer, Header, Selection, Shard
 from conformance.run.results.result_releases import separate_releases
-from conformance.run.results.results_file import FORMAT
+from conformance.run.results.results_file import FORMAT, read_results
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from msgspec import Struct
 
@@ -64,6 +66,24 @@ class MergedRun:
             if row.verdict.is_defect and (source := archives.pop(case, None)):
                 yield ArchiveRecord(case, source.archives[case])
         yield self.footer
+
+
+def merge_files(paths: Sequence[Path], data: Path) -> MergedRun:
+    """Merge results files; the folder of their corpus, if it is there, explains the failures.
+
+    Args:
+        paths: the results files.
+        data: the folder of a corpus; another corpus than that of the runs is left out.
+
+    Raises:
+        ResultsError: a file is malformed, or the runs cannot be merged; see `merge_runs`.
+    """
+    runs = [read_results(path) for path in paths]
+    try:
+        corpus = read_manifest(data)
+    except CorpusError:
+        return merge_runs(runs)
+    return merge_runs(runs, corpus if corpus.digest == runs[0].header.corpus.digest else None)
 
 
 def merge_runs(runs: Sequence[Results], corpus: Corpus | None = None) -> MergedRun:

@@ -17,13 +17,14 @@ import glob
 import re
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
-from difflib import SequenceMatcher
+from difflib import SequenceMatcher, unified_diff
 from typing import TYPE_CHECKING, Any
 
 import tomlkit
 from tomlkit.items import AoT, Array, Comment, Table, Whitespace
 
 from conformance.base.errors import ExpectationsError, UsageError
+from conformance.base.serialization.printable_text import one_line
 from conformance.base.verdicts import Verdict
 from conformance.corpus.cases.case import CaseKind
 from conformance.run.expectations.conditions import ConditionContext
@@ -34,6 +35,7 @@ from conformance.run.expectations.expectations_file import (
     Expectations,
     check_same_corpus,
     parse_expectations,
+    read_expectations_text,
 )
 from conformance.run.expectations.support import SupportCounter
 from conformance.run.mutants import mutants_by_id
@@ -44,6 +46,7 @@ from conformance.subjects.calling.subject_names import SubjectKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from tomlkit import TOMLDocument
 
@@ -123,6 +126,7 @@ class UpdatedFile:
         varying: cases with different verdicts in repeated runs; an entry cannot expect that.
         lost: for each support that the file no longer lists in full, the support before and after.
         accepted: number of failures that need no entry, because the baseline of the run has them too.
+        before: the text before the update; empty for a new file.
     """
 
     text: str
@@ -130,6 +134,18 @@ class UpdatedFile:
     varying: tuple[str, ...]
     lost: tuple[str, ...] = ()
     accepted: int = 0
+    before: str = ""
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether the text is another one than before."""
+        return self.text != self.before
+
+    def difference(self, name: str) -> str:
+        """Return a unified diff of both texts; `name` is the file name in its header."""
+        before = self.before.splitlines(keepends=True)
+        lines = unified_diff(before, self.text.splitlines(keepends=True), name, name)
+        return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
 
 
 @dataclass(frozen=True)
@@ -196,6 +212,49 @@ class _EntryTable:
 def empty_expectations_file(subject: str, corpus: str) -> str:
     """Return the text of an expectations file without entries; the corpus of the suite has an empty name."""
     return tomlkit.dumps({"subject": subject, **({"corpus": corpus} if corpus else {})})
+
+
+def update_file(path: Path, results: Path, run: Results, new: NewEntries = NewEntries()) -> UpdatedFile:
+    """Update the text of an expectations file, or of a new one; the file itself is not written.
+
+    Args:
+        path: the expectations file.
+        results: the file of the run, for an error.
+        run: the run.
+        new: the entries that may be added.
+
+    Raises:
+        UsageError: the file does not exist, and the run has no subject or several.
+        ExpectationsError: the file is malformed.
+    """
+    before = read_expectations_text(path) if path.exists() else ""
+    subjects = [subject.id for subject in run.header.subjects]
+    if not before and len(subjects) != 1:
+        raise UsageError("subject-count.new-file", results=results, count=len(subjects), expect=path)
+    text = before or empty_expectations_file(subjects[0], run.header.corpus.name)
+    return replace(update_expectations(text, str(path), run, new), before=before)
+
+
+_HINT = (
+    "Give --by-cause for the reasons of known faults and diagnoses, or --reason TEXT, for some failures with --cause N."
+)
+
+
+def open_point_lines(updated: UpdatedFile, *, hint: bool = False) -> Iterator[str]:
+    """Yield the failures that have no entry, and the cases whose verdict varies, as lines for the terminal."""
+    for number, missing in enumerate(updated.missing, 1):
+        more = f" and {len(missing.cases) - 3} more" if len(missing.cases) > 3 else ""
+        verb = Verdict(missing.verdict).verb(len(missing.cases))
+        yield f"{number}. no entry expects that {', '.join(missing.cases[:3])}{more} {verb}: {one_line(missing.cause)}"
+        if missing.reason:
+            yield f"   --by-cause would give the reason: {one_line(missing.reason)}"
+    if updated.accepted:
+        failures = "1 failure needs" if updated.accepted == 1 else f"{updated.accepted} failures need"
+        yield f"{failures} no entry, because the baseline of the run has the same failures."
+    if updated.missing and hint:
+        yield _HINT
+    yield from (f"support is lost: {lost}" for lost in updated.lost)
+    yield from (f"the verdict of {case} varies; no entry can expect that" for case in updated.varying)
 
 
 def update_expectations(text: str, name: str, run: Results, new: NewEntries = NewEntries()) -> UpdatedFile:

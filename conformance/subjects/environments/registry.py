@@ -15,7 +15,7 @@ from shutil import which
 from tempfile import gettempdir
 from typing import TYPE_CHECKING
 
-from conformance.base.errors import UsageError
+from conformance.base.errors import UnknownName, UsageError
 from conformance.base.files.atomic_write import deferred_signals, read_regular
 from conformance.base.serialization.decoding import JsonReader, MalformedError, NonEmpty, StoredRecord
 from conformance.subjects.calling.subject_names import Interpreter
@@ -108,6 +108,20 @@ def list_environments() -> list[Environment]:
     home = environments_folder()
     folders = sorted(home.iterdir()) if home.is_dir() else []
     return [_read_environment(folder) for folder in folders if folder.is_dir() and not folder.name.startswith(".")]
+
+
+def remove_release(text: str) -> list[Environment]:
+    """Remove the environments of a release, or of all releases of a name, and return them.
+
+    Raises:
+        UnknownName: there is no such environment.
+    """
+    found = [environment for environment in list_environments() if text in environment.names]
+    if not found:
+        raise UnknownName("no-such-environment", release=text)
+    for environment in found:
+        remove_environment(environment)
+    return found
 
 
 def remove_environment(environment: Environment, *, only_unused: bool = False) -> None:
