@@ -202,7 +202,8 @@ def _argmax_operand(row: Row, chain: Sequence[str], numbers: RandomNumbers, run:
     places = np.arange(size) if size <= POOL_SIZE else spread_indices(size, POOL_SIZE, numbers.place)
     values = np.array(numbers.values)[(run * 7 + places) % POOL_SIZE]
     if dtype.kind in "iu":
-        return _integer_operand(np.rint(values * 4).astype(np.int64), dtype, row["values"]).reshape(shape)
+        steps = np.rint(values * 4).astype(np.int64)
+        return _integer_operand(steps, dtype, row["values"], numbers.place).reshape(shape)
     if chain:
         return _chain_operand(values, places, row).astype(dtype).reshape(shape)
     array = values.astype(dtype)
@@ -214,8 +215,9 @@ def _argmax_operand(row: Row, chain: Sequence[str], numbers: RandomNumbers, run:
         with np.errstate(all="ignore"):
             array[numbers.place % size] = np.array(numbers.special).astype(dtype)
     if row["values"] == "infinite":
-        array[:] = -np.inf
-        array[numbers.place % max(size, 1) :] = limits.min
+        first, later = (-0.0, 0.0) if numbers.place % 2 else (-np.inf, limits.min)
+        array[:] = first
+        array[numbers.place % max(size, 1) :] = later
     return array.reshape(shape)
 
 
@@ -231,12 +233,15 @@ def _chain_operand(values: Array, places: Array, row: Row) -> Array:
     return np.abs(values) + 0.25 if {"Log", "Sqrt"} & {row["first"], row["second"], row["third"]} else values
 
 
-def _integer_operand(steps: Array, dtype: np.dtype[Any], values: str) -> Array:
+def _integer_operand(steps: Array, dtype: np.dtype[Any], values: str, place: int) -> Array:
     """Return integers near 0, near the limits of their type, or close together.
 
-    Close integers become equal when they are converted to a floating-point type.
+    Close integers become equal when they are converted to a floating-point type. Some operands have the least integers
+    alone: the least one before `place`, and the next one after it.
     """
     limits = np.iinfo(dtype)
+    if values == "infinite" and place % 2:
+        return np.asarray((limits.min + (np.arange(steps.size) >= place % max(steps.size, 1))).astype(dtype))
     if values == "close":
         base = 2**53 if limits.max > 2**53 else 2**24 if limits.max > 2**24 else limits.max // 2
         return np.asarray((base + steps % 8).astype(dtype))

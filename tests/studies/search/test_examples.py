@@ -294,6 +294,20 @@ def test_sample_examples_are_accepted_by_the_full_check(family, seed, chunk):
         onnx.checker.check_model(onnx.load_model_from_string(example.built.model), full_check=True)
 
 
+def test_examples_of_argmax_have_only_zeros_of_both_signs_or_only_the_least_integers():
+    operands = [
+        run["X"].reshape(-1)
+        for chunk in range(40)
+        for example in sample_examples((ARGMAX,), 1, chunk, 8)
+        if isinstance(example, Example) and not example.chain
+        for run in example.runs
+    ]
+    floats = [X for X in operands if X.dtype == np.float32 and not X.any()]
+    assert any(np.unique(np.signbit(X)).size == 2 for X in floats)
+    integers = [(np.unique(X).tolist(), np.iinfo(X.dtype).min) for X in operands if X.dtype.kind == "i"]
+    assert any(found == [least, least + 1] for found, least in integers)
+
+
 @pytest.mark.parametrize("family", FAMILIES)
 def test_backend_that_checks_fully_fails_no_example(family):
     wrong, reasons = [], set()
