@@ -144,6 +144,8 @@ PROGRAM_PHRASES: Mapping[str, str] = {
     "planned": "computes with operands that other nodes share, scale or shift, and with nearly equal constants",
     "lengths": "updates every element of a long tensor after a short one, and of many tensors of many sizes",
     "shapes": "updates two tensors whose shapes differ from run to run",
+    "nested": "takes R, T and G of each iteration of a Loop or Scan also in a Loop, Scan or If in it",
+    "expanded": "does not change the elements that an expanded operand repeats",
 }
 """Descriptions of the levels of `program`, for titles."""
 

@@ -211,6 +211,8 @@ hyperbolic_sine = _elementary_function(arb.sinh, lambda x: x)
 hyperbolic_cosine = _elementary_function(arb.cosh, lambda x: fmpq(1) if x == 0 else abs(x))
 hyperbolic_tangent = _elementary_function(arb.tanh, lambda x: fmpq(int(math.copysign(1, x))) if math.isinf(x) else x)
 inverse_hyperbolic_sine = _elementary_function(arb.asinh, lambda x: x)
+arctangent = _elementary_function(arb.atan, lambda x: real(arb.pi() / int(math.copysign(2, x))) if math.isinf(x) else x)
+error_function = _elementary_function(arb.erf, lambda x: fmpq(int(math.copysign(1, x))) if math.isinf(x) else x)
 
 
 def inverse_hyperbolic_tangent(x: Real) -> Real:

@@ -9,7 +9,7 @@ from conformance.base.verdicts import Level
 from conformance.corpus.cases.case import Case
 from conformance.corpus.factors.wrapping import OPSET
 from generators.declarations.families import RANKING_FAMILIES
-from generators.declarations.ranking import COLUMNS, INNER_SIZES, LONG_LENGTH
+from generators.declarations.ranking import COLUMNS, INNER_SIZES, LONG_LENGTH, SPECIAL_PRODUCERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -25,11 +25,13 @@ class FamilyText:
         id: factors whose levels end the id of a case, after the number of the row.
         title: function that returns the title.
         clauses: function that returns the tested clauses, the main one first.
+        level: function that returns the level.
     """
 
     id: tuple[str, ...]
     title: Callable[[Row], str]
     clauses: Callable[[Row], tuple[str, ...]]
+    level: Callable[[Row], Level] = lambda _: Level.MUST
 
 
 def _tie_clause(row: Row) -> str:
@@ -150,6 +152,50 @@ FAMILY_TEXTS = {
         ),
         lambda _: ("argmax.index", "argmax.data_type"),
     ),
+    "typed": FamilyText(
+        ("type", "axis"),
+        lambda row: (
+            f"ArgMax of type {row['type']} takes each attribute as the model gives it (X of shape"
+            f" {row['shape'].replace('_', ' ')}, axis {row['axis'].replace('_', ' ')}, keepdims {row['keepdims']},"
+            f" select_last_index {row['select_last_index']})"
+        ),
+        lambda row: (
+            "argmax.data_type",
+            f"argmax.{'axis_default' if row['axis'] == 'default' else 'axis'}",
+            f"argmax.{'keepdims_default' if row['keepdims'] == 'default' else 'keepdims'}",
+            _tie_clause(row),
+            *(["argmax.negative_axis"] if row["axis"].startswith("minus") else []),
+        ),
+    ),
+    "converted": FamilyText(
+        ("type", "to"),
+        lambda row: (
+            f"ArgMax searches {row['length']} elements of type {row['type']} as Cast converts them to {row['to']}"
+            f" (select_last_index {row['select_last_index']})"
+        ),
+        lambda row: ("argmax.index", "argmax.data_type", _tie_clause(row)),
+        # the page states how Cast converts to integers, and not how it rounds to floating-point numbers
+        lambda row: Level.MUST if "int" in row["to"] else Level.SHOULD,
+    ),
+    "normalized": FamilyText(
+        ("rank", "before"),
+        lambda row: (
+            f"ArgMax along each axis searches {SPECIAL_PRODUCERS[row['before']]} along each other of {row['rank']} axes"
+        ),
+        lambda row: (f"monotone.{row['before']}", "argmax.axis", "argmax.negative_axis"),
+    ),
+    "iterated": FamilyText(
+        ("scope", "inner", "trips"),
+        lambda row: (
+            f"ArgMax gives the index of each of {row['trips']} iterations of a {row['scope'].capitalize()}"
+            + (
+                ""
+                if row["inner"] == "alone"
+                else f", in an inner {row['inner'].capitalize()} that reads a value of the outer iteration"
+            )
+        ),
+        lambda _: ("argmax.index", "argmax.first_index"),
+    ),
 }
 
 
@@ -163,7 +209,7 @@ def cases() -> Iterator[Case]:
             yield Case(
                 id=id,
                 title=text.title(row),
-                level=Level.MUST,
+                level=text.level(row),
                 clauses=text.clauses(row),
                 tags=("argmax", row["type"], f"opset_{OPSET}", family, *(f"{name}={row[name]}" for name in row)),
                 model=built.model,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from conformance.corpus.factors.covering_array import LevelCombination
 from conformance.corpus.factors.training_factors import TYPES
 from conformance.exact.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
-from generators.declarations.argmax_dimensions import argmax_close_declaration, argmax_placed_declaration
+from generators.declarations.argmax_dimensions import ARGMAX_TYPES, argmax_close_declaration, argmax_placed_declaration
 from generators.declarations.attribute_dimensions import (
     build_calls,
     build_close_attributes,
@@ -85,6 +85,16 @@ from generators.declarations.ranking import (
 )
 from generators.declarations.size_dimensions import long_types_declaration
 from generators.declarations.training_dimensions import build_placed, placed_declaration
+from generators.declarations.typed_ranking import (
+    build_converted,
+    build_iterated,
+    build_normalized,
+    build_typed,
+    converted_declaration,
+    iterated_declaration,
+    normalized_declaration,
+    typed_declaration,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -273,11 +283,18 @@ RANKING_FAMILIES: Mapping[str, tuple[FamilyDeclaration, Callable[[str, Row], Bui
         build_inner_sizes,
     ),
     "special_values": (special_values_declaration(), build_special_values),
-    "transposed": (FamilyDeclaration({"type": ("float",), "order": ("listed",)}), build_transposed),
+    "transposed": (
+        FamilyDeclaration({"type": ARGMAX_TYPES, "order": ("listed",)}, added={"type": ARGMAX_TYPES[1:]}),
+        build_transposed,
+    ),
     "infinite_blocks": (FamilyDeclaration({"type": ("float",), "order": ("listed",)}), build_infinite_blocks),
     "many_axes": (FamilyDeclaration({"type": ("float",), "order": ("listed",)}), build_many_axes),
     "scanned": (FamilyDeclaration({"type": ("uint16",), "order": ("listed",)}), build_scanned),
     "many_columns": (FamilyDeclaration({"type": ("float",), "keepdims": ("0",)}), build_many_columns),
+    "typed": (typed_declaration(), build_typed),
+    "converted": (converted_declaration(), build_converted),
+    "normalized": (normalized_declaration(), build_normalized),
+    "iterated": (iterated_declaration(), build_iterated),
     "long_close": (long_close_declaration(), build_long_close),
 }
 """Declarations of ArgMax's families with builders of models and data, by tag."""

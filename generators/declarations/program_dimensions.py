@@ -36,6 +36,9 @@ SHAPE = (2, 2)
 ITERATIONS = 43
 """Trip count of a Loop that is longer than the others, and no multiple of another number."""
 
+NESTED_COUNTS = (18, 3)
+"""Numbers of iterations of an outer and of an inner Loop or Scan."""
+
 WHOLE = 9
 PARTS = (1, 7, 1)
 """Length of a tensor that a Split divides, and the lengths of the parts. The middle one begins at an odd offset."""
@@ -1082,6 +1085,81 @@ def _names(program: _Program) -> None:
         program.update(str(number), *(program.give_tensor(str(place)) for place in (number, number + 1)))
 
 
+def _nested(program: _Program) -> None:
+    """Add Loops, Scans and Ifs inside of an outer Loop or Scan, with nodes that read R, T and G of the outer iteration.
+
+    The outer number of iterations is above 16, which some runtimes take for the largest one.
+    """
+    outer_count, inner_count = NESTED_COUNTS
+    carried = program.carried
+    plain = typed(program.own, ())
+    start = program.give_tensor("start")
+    program.give("trips", np.array(outer_count))
+    program.give("inner_trips", np.array(inner_count))
+    rates = np.array([RATE / (1 + place) for place in range(outer_count)], dtype=program.own)
+    program.give("R_rows", rates)
+    program.give("T_rows", np.arange(outer_count) % 3)
+    name = f"{program.name}/G_rows"
+    program.give("G_rows", pseudo_random_array(name, (outer_count, *SHAPE), program.own, *OPERAND_RANGES["G"]))
+    program.give("T_inner_rows", np.arange(inner_count) % 4)
+    program.give("flags", np.arange(outer_count) % 3 == 1)
+    program.lines.append("G_turned = Neg (G_start)")
+    tensor = start | {"G": "G_row"}
+    inside = [f"{letter}_new_inside" for letter in carried]
+    each = [f"{letter}_each" for letter in carried]
+    step = program.step("inside", tensor, R="R_row", T="T_row")
+    by_number = program.step("inside", tensor, R="R_row", T="j")
+    by_row = program.step("inside", tensor, R="R_row", T="T_inner")
+    turned = program.step("inside", start | {"G": "G_turned"}, R="R_row", T="T_row")
+    loop = program.graph("inner", ["int64 j", "bool d"], ["bool on", *inside], ["on = Identity (d)", by_number])
+    scan = program.graph("inner", ["int64 T_inner"], inside, [by_row])
+    branches = [program.graph(word, [], inside, [line]) for word, line in (("taken", step), ("other", turned))]
+    inner_nodes = {
+        "loop": f"{listed(each)} = Loop (inner_trips, {CONDITION_INPUT}) <body = {loop}>",
+        "scan": f"{listed(each)} = Scan <num_scan_inputs = 1, body = {scan}> (T_inner_rows)",
+        "if": f"{listed(each)} = If (flag) <then_branch = {branches[0]}, else_branch = {branches[1]}>",
+    }
+    rows = ("R", "T", "G")
+    taken = [f"{word}_row = Gather ({word}_rows, i)" for word in rows]
+    scanned = [f"{plain} R_row", "int64 T_row", "G_row", "bool flag"]
+    for inner, node in inner_nodes.items():
+        shape = SHAPE if inner == "if" else (inner_count, *SHAPE)
+        given = [f"{typed(program.own, shape)} {result}" for result in each]
+        body = program.loop_body([], [*taken, "flag = Gather (flags, i)", node], given)
+        around = {
+            "loop": f"Loop (trips, {CONDITION_INPUT}) <{body}>",
+            "scan": (
+                f"Scan <num_scan_inputs = 4, body = {program.graph('body', scanned, given, [node])}>"
+                " (R_rows, T_rows, G_rows, flags)"
+            ),
+        }
+        for outer, text in around.items():
+            results = [f"{letter}_{inner}_in_{outer}" for letter in carried]
+            program.lines.append(f"{listed(results)} = {text}")
+            for result in results:
+                program.output(result, (outer_count, *shape))
+
+
+def _expanded(program: _Program) -> None:
+    """Add nodes that read an expanded row, column or scalar, of which two nodes and a reader need the old elements."""
+    own = program.give_tensor("own")
+    program.constants.append("int64[2] shape = {2, 2}")
+    for word, size in (("row", (2,)), ("column", (2, 1)), ("scalar", (1,))):
+        for letter in program.letters:
+            given = f"{letter}_{word}_given"
+            values = pseudo_random_array(f"{program.name}/{given}", size, program.own, *OPERAND_RANGES[letter])
+            program.give(given, -values)
+            source = f"{letter}_{word}"
+            wide = f"{source}_wide"
+            program.lines += [f"{source} = Neg ({given})", f"{wide} = Expand ({source}, shape)"]
+            tensor = own | {letter: wide}
+            program.update(f"{source}_first", tensor)
+            program.update(f"{source}_second", tensor, T="T_none")
+            program.read([source], size)
+            program.read([wide])
+    program.constants.append("int64 T_none = {0}")
+
+
 PROGRAMS: Mapping[str, Callable[[_Program], None]] = {
     "memory": _memory,
     "several": _several,
@@ -1093,8 +1171,13 @@ PROGRAMS: Mapping[str, Callable[[_Program], None]] = {
     "names": _names,
     "planned": _planned,
     "lengths": _lengths,
+    "nested": _nested,
+    "expanded": _expanded,
 }
 """Functions that add the scenarios of a program, by level."""
+
+ADDED_PROGRAMS = ("nested", "expanded")
+"""Levels that came later."""
 
 SHAPES_LEVEL = "shapes"
 """Level of the program whose tensors have other shapes in each run."""
@@ -1102,8 +1185,8 @@ SHAPES_LEVEL = "shapes"
 
 def programs_declaration(op_type: str) -> FamilyDeclaration:
     """Return the factors of the family `programs`: the kind of scenarios. Most need an operator of `SWAPPED`."""
-    programs = (*PROGRAMS, SHAPES_LEVEL) if op_type in SWAPPED else ("scans", SHAPES_LEVEL)
-    return FamilyDeclaration({"program": programs, "types": ("float",)})
+    programs = (*PROGRAMS, SHAPES_LEVEL) if op_type in SWAPPED else ("scans", *ADDED_PROGRAMS, SHAPES_LEVEL)
+    return FamilyDeclaration({"program": programs, "types": ("float",)}, added={"program": ADDED_PROGRAMS})
 
 
 def build_programs(op_type: str, name: str, row: Row) -> BuiltModel:
@@ -1112,7 +1195,7 @@ def build_programs(op_type: str, name: str, row: Row) -> BuiltModel:
     program = _Program(op_type, name, own)
     if row["program"] == SHAPES_LEVEL:
         return _build_shapes(program)
-    if row["program"] not in {"memory", "several", "loops", "functions"}:
+    if row["program"] not in {"memory", "several", "loops", "functions", "nested"}:
         del program.values[CONDITION_INPUT], program.types[CONDITION_INPUT]
     PROGRAMS[row["program"]](program)
     built = program.build(ir_version=10 if row["program"] == "overloads" else IR_VERSION)

@@ -304,7 +304,7 @@ def build_attributes(name: str, row: Row) -> BuiltModel:
         (helper.make_node("ArgMax", ["X"], [f"index{number}"], **attributes), attributes)
         for number, attributes in enumerate(given)
     ]
-    return _build_tied(name, {"X": shape}, nodes, row)
+    return build_tied(name, {"X": shape}, nodes, row)
 
 
 def _every_attributes(rank: int) -> list[dict[str, Any]]:
@@ -324,7 +324,7 @@ def build_many_axes(name: str, row: Row) -> BuiltModel:
         for operand, shape in AXES_OF_RANKS.items()
         for number, attributes in enumerate(_every_attributes(len(shape)))
     ]
-    return _build_tied(name, AXES_OF_RANKS, nodes, row)
+    return build_tied(name, AXES_OF_RANKS, nodes, row)
 
 
 def build_transposed(name: str, row: Row) -> BuiltModel:
@@ -376,7 +376,7 @@ def build_scanned(name: str, row: Row) -> BuiltModel:
         (helper.make_node("ArgMax", ["X"], [f"index{number}"], **attributes), attributes)
         for number, attributes in enumerate(_every_attributes(len(SCANNED_SHAPE) - 1))
     ]
-    return _build_tied(name, {"X": SCANNED_SHAPE}, nodes, row, "scan")
+    return build_tied(name, {"X": SCANNED_SHAPE}, nodes, row, "scan")
 
 
 def build_many_columns(name: str, row: Row) -> BuiltModel:
@@ -437,10 +437,10 @@ def build_inner_sizes(name: str, row: Row) -> BuiltModel:
             }
             result = f"{'last' if last else 'first'}{operand[1:]}"
             nodes.append((helper.make_node("ArgMax", [operand], [result], **attributes), attributes))
-    return _build_tied(name, shapes, nodes, row)
+    return build_tied(name, shapes, nodes, row)
 
 
-def _build_tied(
+def build_tied(
     name: str,
     shapes: Mapping[str, Sequence[int]],
     nodes: Sequence[tuple[onnx.NodeProto, Mapping[str, int]]],

@@ -5,6 +5,7 @@ Exact values come from rational numbers, from mpmath, or from numbers that the o
 
 from __future__ import annotations
 
+from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -17,10 +18,11 @@ from one_node_models import enclose_operator
 
 from conformance.base.verdicts import Level, Unsupported
 from conformance.exact.judgement.distances import find_distances
-from conformance.exact.models.arrays import dtype_of
+from conformance.exact.models.arrays import dtype_of, object_array
 from conformance.exact.reference.enclosures import has_signed_zeros
 from conformance.exact.reference.node_enclosures import answer_of
 from conformance.exact.reference.nodes import Node
+from conformance.exact.reference.numbers import elementary
 from conformance.exact.reference.numbers.enclosure import Enclosure, admissible_mask
 from conformance.exact.reference.tolerances import FORMS, FORMS_AT_MUST, FUNCTIONS
 
@@ -629,3 +631,13 @@ def test_tanh_near_the_smallest_normal_number_may_lose_digits_at_must() -> None:
     lost = F([1.739e-38, mpmath.tanh(0.5)]) + F([80 * 2.0**-149, 0])
     assert passes(lost, tensor)
     assert not passes(lost, tensor, Level.SHOULD)
+
+
+@pytest.mark.parametrize("name", ["atan", "erf"])
+@for_each("x", ["0", "1e-30", "-0.1", "0.5", "-1", "3.75", "12", "-1e9"])
+def test_function_of_a_decimal_has_all_digits(name: str, x: str) -> None:
+    with localcontext(prec=60):
+        (found,) = getattr(elementary, name)(object_array([Decimal(x)], (1,)))
+    with mpmath.workprec(400):
+        exact = getattr(mpmath, name)(mpmath.mpf(x))
+        assert abs(mpmath.mpf(str(found)) - exact) <= abs(exact) * mpmath.mpf(10) ** -57

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal, getcontext, localcontext
 from typing import TYPE_CHECKING, Any
 
@@ -71,6 +72,45 @@ def _atanh(x: Decimal) -> Decimal:
     return (((1 + abs(x)) / (1 - abs(x))).ln() / 2).copy_sign(x) if abs(x) != 1 else Decimal("Infinity").copy_sign(x)
 
 
+def _small_arctangent(x: Decimal) -> Decimal:
+    """Return the arctangent of a number whose magnitude is at most a half."""
+    total = power = x
+    odd = 1
+    while power.adjusted() > total.adjusted() - getcontext().prec - 2:
+        power *= -x * x
+        odd += 2
+        total += power / odd
+    return total
+
+
+def _pi() -> Decimal:
+    return 16 * _small_arctangent(1 / Decimal(5)) - 4 * _small_arctangent(1 / Decimal(239))
+
+
+def _atan(x: Decimal) -> Decimal:
+    if x.is_nan() or not x:
+        return x
+    if abs(x) > 1:
+        return (_pi() / 2 - _atan(1 / abs(x))).copy_sign(x)
+    if abs(x) > Decimal("0.25"):
+        return 2 * _atan(x / (1 + (1 + x * x).sqrt()))
+    return _small_arctangent(x)
+
+
+def _erf(x: Decimal) -> Decimal:
+    if x.is_nan() or not x:
+        return x
+    if x * x > 3 * getcontext().prec:
+        return Decimal(1).copy_sign(x)
+    total = term = abs(x)
+    odd = 1
+    while term.adjusted() > total.adjusted() - getcontext().prec - 2:
+        odd += 2
+        term *= 2 * x * x / odd
+        total += term
+    return (2 * total * (-x * x).exp() / _pi().sqrt()).copy_sign(x)
+
+
 exp = _numpy_or_decimal(np.exp, Decimal.exp)
 expm1 = _numpy_or_decimal(np.expm1, lambda x: x.exp() - 1)
 log1p = _numpy_or_decimal(np.log1p, lambda x: (1 + x).ln())
@@ -80,6 +120,8 @@ cosh = _numpy_or_decimal(np.cosh, lambda x: (x.exp() + (-x).exp()) / 2)
 asinh = _numpy_or_decimal(np.arcsinh, _odd_function(lambda x: (x + (x * x + 1).sqrt()).ln()))
 acosh = _numpy_or_decimal(np.arccosh, lambda x: (x + (x * x - 1).sqrt()).ln())
 atanh = _numpy_or_decimal(np.arctanh, _atanh)
+atan = _numpy_or_decimal(np.arctan, _atan)
+erf = _numpy_or_decimal(lambda X: np.asarray(np.frompyfunc(math.erf, 1, 1)(X)).astype(X.dtype), _erf)
 
 ceil = _numpy_or_decimal(np.ceil, lambda x: x.to_integral_value(ROUND_CEILING))
 floor = _numpy_or_decimal(np.floor, lambda x: x.to_integral_value(ROUND_FLOOR))

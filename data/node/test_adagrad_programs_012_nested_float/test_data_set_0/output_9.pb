@@ -1,0 +1,1 @@
+BH_if_in_loopJ ¦K«@šC¢@p£R@bKœ@ÃöÒ@üŸ@Ùàj@©­@¦K«@šC¢@p£R@bKœ@¦K«@šC¢@p£R@bKœ@ÿ|•@òQ@Öu@?Õ@¦K«@šC¢@p£R@bKœ@¦K«@šC¢@p£R@bKœ@lâó@äT@¯Ò@ªÄB@¦K«@šC¢@p£R@bKœ@¦K«@šC¢@p£R@bKœ@—MŠ@ô<È@Ð­Œ@.Ÿ§@¦K«@šC¢@p£R@bKœ@¦K«@šC¢@p£R@bKœ@|@b]Q@çXÈ@z»o@¦K«@šC¢@p£R@bKœ@¦K«@šC¢@p£R@bKœ@¸!¥@‡äJ@gÓO@Ø#Ã@¦K«@šC¢@p£R@bKœ@

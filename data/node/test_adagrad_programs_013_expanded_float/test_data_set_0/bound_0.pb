@@ -1,0 +1,1 @@
+BX_new_X_row_firstJ ËqÓq¿ê>4C©ªƒïŸ>ag_¸c‘>óÁ”7rÀ >

@@ -1,0 +1,1 @@
+BH_new_X_row_firstJ \l™Å§>P?SXös>=T“±'ä¾>›1i£>

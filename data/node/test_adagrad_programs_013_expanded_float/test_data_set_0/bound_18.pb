@@ -1,0 +1,1 @@
+BX_new_X_column_firstJ ³çmÂùÑ¢>ÇØÆHÖe¡>9ÔñK†>¥‚!iË‹‡>

@@ -1,0 +1,1 @@
+BX_new_X_row_secondJ ‰ã«MA”>«1Èá¸¡>h£Ì1•>\rH¦lI£>

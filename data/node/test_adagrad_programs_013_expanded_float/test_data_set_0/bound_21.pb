@@ -1,0 +1,1 @@
+BH_new_X_column_secondJ °Ûö¨{:> ¹LC˜A‰>(Ø4nív»>ùÂ‚@6¯>

@@ -1,0 +1,1 @@
+BX_new_G_column_firstJ Ë”U\{¨t>	-¯œr>ËkMâr¥>rhÍ}£±‚>

@@ -1,0 +1,1 @@
+BH_new_G_column_firstJ ‘LÌ§>ý³fÆô¦>æ8 åjR«>‹I\Ì{º>

@@ -1,0 +1,2 @@
+BX_new_G_column_secondJ þ=,)€>T†‰kåª€>
+@¯K"§>¨„x…d½ˆ>

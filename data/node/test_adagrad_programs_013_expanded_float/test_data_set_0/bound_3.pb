@@ -1,0 +1,1 @@
+BH_new_X_row_secondJ \l™Å§>P?SXös>=T“±'ä¾>›1i£>

@@ -1,0 +1,1 @@
+BX_new_H_column_firstJ lðQúöDt>E>#¬t.O>ë3b	Â¡>G(3'í@‚>

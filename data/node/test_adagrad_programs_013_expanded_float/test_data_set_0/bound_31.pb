@@ -1,0 +1,2 @@
+BH_new_H_column_firstJ ¦PéÌ>§>VÔèõÊt–>c
+¥@rÞÀ>¿íž˜²>

@@ -1,0 +1,1 @@
+BX_new_H_column_secondJ ?Ár”II>ž8º°W>RT.G™À£>Àæéä÷Û‡>

@@ -1,0 +1,1 @@
+BX_new_X_scalar_firstJ –Ž|Qš>çšùmñ—>Øg‰%ºFš>é­+f¬…š>

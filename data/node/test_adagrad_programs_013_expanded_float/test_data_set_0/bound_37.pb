@@ -1,0 +1,1 @@
+BH_new_X_scalar_firstJ šÛßðN–>#Qyã½ƒ>Ã–ÿ™¾²>ûÓ9Hò³>

@@ -1,0 +1,1 @@
+BX_new_X_scalar_secondJ ØM³Ÿ>¢zf­ÐGš>|Ciòž>N6TF~‚>

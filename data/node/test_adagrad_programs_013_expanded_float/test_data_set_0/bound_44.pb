@@ -1,0 +1,1 @@
+BX_new_G_scalar_secondJ ø‚‘nwà‚>%éy¼Lœ}>3Û˜¥Ã¤>S”¸¬"A‰>

@@ -1,0 +1,1 @@
+BH_new_G_scalar_secondJ D±SÈ{¤>/[§¸³¡>¹	†JÚß´>yì»Óò¦>

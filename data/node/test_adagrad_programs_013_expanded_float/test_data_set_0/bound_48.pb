@@ -1,0 +1,1 @@
+BX_new_H_scalar_firstJ åžÖ\«¡u>‘Ó·JQ>ª36E¡>Œ.•Âlr‚>

@@ -1,0 +1,1 @@
+BX_new_H_scalar_secondJ ¬—ú~>z¡SæÙ¢Z>ÐS€NôÆ¢>%@IŒPø‡>

@@ -1,0 +1,1 @@
+BH_column_givenJ—¿Vœ„ø

@@ -1,0 +1,1 @@
+BX_row_givenJCY¿{wã¿

@@ -1,0 +1,1 @@
+BX_new_X_row_firstJgÌN?e·?h·N?πµÊ?

@@ -1,0 +1,1 @@
+BX_new_H_row_secondJ ´a¾_4/=Ñjð?¶¥¤¾

@@ -1,0 +1,1 @@
+BX_new_X_column_firstJ'Áî¿zåæ¿9Äò>`~?

@@ -1,0 +1,1 @@
+BH_new_X_column_firstJÑk›?ÉÕ`?ÍóÈ@¡O€@

@@ -1,0 +1,1 @@
+BX_new_X_row_secondJ¼—D?¡Rß?½D?÷óé?

@@ -1,0 +1,1 @@
+BX_column_readJíë?† ¿

@@ -1,0 +1,1 @@
+BX_column_wide_readJíë?íë?† ¿† ¿

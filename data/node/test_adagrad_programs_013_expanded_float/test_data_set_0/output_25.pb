@@ -1,0 +1,1 @@
+BH_new_G_column_firstJ02@$Ô@ùKp@Š¸¿@

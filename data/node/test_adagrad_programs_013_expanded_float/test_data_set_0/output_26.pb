@@ -1,0 +1,1 @@
+BX_new_G_column_secondJØ¢½¢ì=ÊG@Úµ£¾

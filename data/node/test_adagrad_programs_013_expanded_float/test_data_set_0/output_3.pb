@@ -1,0 +1,2 @@
+BH_new_X_row_secondJd$@/[?z-Ô@
+·S@

@@ -1,0 +1,1 @@
+BH_new_H_column_firstJßf@ÙA@Kô@×›€@

@@ -1,0 +1,1 @@
+BX_new_H_column_secondJé[M¾1$&=Añ?FN¥¾

@@ -1,0 +1,1 @@
+BH_new_H_column_secondJßf@ÙA@Kô@×›€@

@@ -1,0 +1,1 @@
+BH_column_wide_readJÑÀÑÀVÏã¿VÏã¿

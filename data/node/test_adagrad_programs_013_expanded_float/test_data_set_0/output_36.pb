@@ -1,0 +1,1 @@
+BX_new_X_scalar_firstJ4ð°¿,©¿…v±¿2¨¿

@@ -1,0 +1,1 @@
+BH_new_X_scalar_secondJ@²?26<?–•’@{­@

@@ -1,0 +1,2 @@
+B
+X_row_readJCY¿{wã¿

@@ -1,0 +1,1 @@
+BX_scalar_wide_readJYج?Yج?Yج?Yج?

@@ -1,0 +1,1 @@
+BH_new_G_scalar_firstJc¥@—÷?ñTž@jVh@

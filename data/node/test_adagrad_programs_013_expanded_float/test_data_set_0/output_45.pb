@@ -1,0 +1,1 @@
+BH_new_G_scalar_secondJc¥@—÷?ñTž@jVh@

@@ -1,0 +1,1 @@
+BX_new_H_scalar_firstJô1¾ä‰=j×ö?9}¸¾

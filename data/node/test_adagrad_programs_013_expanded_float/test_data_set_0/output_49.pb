@@ -1,0 +1,1 @@
+BH_new_H_scalar_firstJa†R@[Å@o'þ@+xŠ@

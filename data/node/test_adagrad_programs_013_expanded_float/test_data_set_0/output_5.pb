@@ -1,0 +1,1 @@
+BX_row_wide_readJCY¿{wã¿CY¿{wã¿

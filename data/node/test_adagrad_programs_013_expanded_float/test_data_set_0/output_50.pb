@@ -1,0 +1,1 @@
+BX_new_H_scalar_secondJÜÝO¾'8)=Gwñ?Mœ¦¾

@@ -1,0 +1,1 @@
+BH_scalar_readJS À

@@ -1,0 +1,1 @@
+BH_scalar_wide_readJS ÀS ÀS ÀS À

@@ -1,0 +1,1 @@
+BV_new_X_row_firstJ ¸Ëuç—z>®^ﬁ_@Op>ßnµN4Ç>–^À»<já>

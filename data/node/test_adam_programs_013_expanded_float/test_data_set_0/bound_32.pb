@@ -1,0 +1,1 @@
+BX_new_X_column_firstJ ¦kòfº¦>g°G@«>Ù³D¥ÜTµ>äs<Ž´>

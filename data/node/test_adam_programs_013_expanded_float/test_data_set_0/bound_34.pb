@@ -1,0 +1,1 @@
+BH_new_X_column_firstJ ž~jˆ{ä©>éV²ÅÍì†>øCÖ4gž>9C¡qì< >

@@ -1,0 +1,1 @@
+BV_new_X_column_secondJ :~PÌÃ~>§á#x;x>“¹Z.Â‡>¾ÚÜ¶¸{…>

@@ -1,0 +1,1 @@
+BX_new_G_column_firstJ `ÇÝwM,±>6Ëz	³>æ”t9éÉ²>Æ¶Äî“>

@@ -1,0 +1,4 @@
+BV_new_G_column_firstJ T
+
+£€>­©€<
+€>ðõÚ #t>M,"PÜw>

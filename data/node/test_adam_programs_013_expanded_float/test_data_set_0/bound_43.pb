@@ -1,0 +1,2 @@
+BX_new_G_column_secondJ ;ÿgG*¾¥>…xäüVø©>±Ž±AÑ°>XF
+Ç[>

@@ -1,0 +1,4 @@
+BV_new_G_column_secondJ T
+
+£€>­©€<
+€>ðõÚ #t>M,"PÜw>

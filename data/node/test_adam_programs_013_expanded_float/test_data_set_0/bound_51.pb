@@ -1,0 +1,1 @@
+BX_new_V_column_secondJ âïCÆ7¤>Lx‡fŠˆ¨>Dw-¿±>ûé!"P>

@@ -1,0 +1,1 @@
+BV_new_V_column_secondJ °ÿF'€p„>õçzçœt>c£^'‘ÖŠ>±,/¨Vh>

@@ -1,0 +1,1 @@
+BX_new_H_column_firstJ “XÚ¨>÷.-kVN¬>jˆÈ:”#¼>ï8ødl£>

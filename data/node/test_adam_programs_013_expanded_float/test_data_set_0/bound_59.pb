@@ -1,0 +1,1 @@
+BX_new_H_column_secondJ Ó{ëm:¥>rw¨7MW¨>1Ãq¥²>$OÜ«/Œ>

@@ -1,0 +1,1 @@
+BV_new_H_column_secondJ œÑ×M¼> !­L¹o>ãNÆge…>»çë'¿‡>

@@ -1,0 +1,1 @@
+BH_new_X_scalar_firstJ ¦NAF¬>±>T<¨†U·„>tjôÃ¦>³Ÿ¯cGÏ¨>

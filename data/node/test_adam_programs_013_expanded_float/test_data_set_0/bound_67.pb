@@ -1,0 +1,1 @@
+BX_new_X_scalar_secondJ •êsx{>$ôT÷&z>·_†Þe€>hË{äÙ~>

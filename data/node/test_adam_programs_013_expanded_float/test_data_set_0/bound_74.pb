@@ -1,0 +1,1 @@
+BH_new_G_scalar_firstJ «GK4–>¯b²d•­†>¶]ˆÇ±çš>ÆèÉg†Ž>

@@ -1,0 +1,2 @@
+BX_new_G_scalar_secondJ H§¨ET¥>(Væ
+&F©>,3*¶ÙŒ±>£_®Dû‰>

@@ -1,0 +1,1 @@
+BX_new_V_scalar_secondJ Ñ‰¾o‡¥>ƒúêÖä©>6ée–6/²>¯ûqNâŒ>

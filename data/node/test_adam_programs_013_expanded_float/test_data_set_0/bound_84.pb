@@ -1,0 +1,1 @@
+BV_new_V_scalar_secondJ ­MÈ4Í>A´0íÛÛ~>ƒš…géœ†>R¸~ÀÜŒ>

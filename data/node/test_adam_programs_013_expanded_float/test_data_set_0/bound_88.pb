@@ -1,0 +1,1 @@
+BX_new_H_scalar_firstJ ñúÿêö¨>„p#Zâf¯>°RÅ¬’¼>ö#Js¿£>

@@ -1,0 +1,1 @@
+BH_new_H_scalar_firstJ AïË;¯>Åë3)nV†>»òeÏAŠ>{ó!žµ ©>

@@ -1,0 +1,1 @@
+BH_new_H_scalar_secondJ AïË;¯>Åë3)nV†>»òeÏAŠ>{ó!žµ ©>

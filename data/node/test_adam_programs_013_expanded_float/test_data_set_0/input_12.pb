@@ -1,0 +1,1 @@
+BV_column_givenJÔ+>®ü8¿

@@ -1,0 +1,1 @@
+BX_scalar_givenJK[­=

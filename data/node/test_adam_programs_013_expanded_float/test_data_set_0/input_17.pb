@@ -1,0 +1,1 @@
+BH_scalar_givenJ,&(¿

@@ -1,0 +1,2 @@
+BX_new_X_row_firstJeí_¿
+Ÿ­¿ûéx¿™	¶¿

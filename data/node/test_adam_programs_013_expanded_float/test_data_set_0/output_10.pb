@@ -1,0 +1,1 @@
+BH_new_G_row_firstJκ*F@ώo£?δώj@ε?

@@ -1,0 +1,1 @@
+BX_new_G_row_secondJÁTo¿@A’¿†<Ë¿ÖŸ‡>

@@ -1,0 +1,1 @@
+BV_new_G_row_secondJT>ЬЅ$#ЅШ‹…ЅzЙь=

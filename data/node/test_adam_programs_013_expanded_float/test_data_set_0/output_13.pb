@@ -1,0 +1,1 @@
+BH_new_G_row_secondJκ*F@ώo£?δώj@ε?

@@ -1,0 +1,1 @@
+BX_new_V_row_firstJŒ*W¿ëŽ“¿Y!Æ¿¾S>

@@ -1,0 +1,1 @@
+BV_new_V_row_firstJJj…¿Èñ"=^®¾X]?

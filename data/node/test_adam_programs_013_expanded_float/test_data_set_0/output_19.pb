@@ -1,0 +1,1 @@
+BX_new_V_row_secondJÇc¿+“¿ëÖÈ¿Ÿv>

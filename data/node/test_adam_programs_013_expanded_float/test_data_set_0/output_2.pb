@@ -1,0 +1,1 @@
+BH_new_X_row_firstJÛ5B@kNR?«ö?.§¿?

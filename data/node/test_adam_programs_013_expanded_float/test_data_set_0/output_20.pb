@@ -1,0 +1,1 @@
+BV_new_V_row_secondJJj…¿Èñ"=^®¾X]?

@@ -1,0 +1,1 @@
+BH_new_V_row_secondJ0D@óI?ØÝ?²v@

@@ -1,0 +1,1 @@
+BX_new_H_row_firstJˆém¿]‰”¿ŒrÙ¿cH>

@@ -1,0 +1,1 @@
+BX_new_X_row_secondJk#a¿d«¬¿ÛÂm¿Öë°¿

@@ -1,0 +1,1 @@
+BV_new_X_column_firstJµò<vÖ{>Y&5?…H?

@@ -1,0 +1,2 @@
+BH_new_X_column_secondJ‚à
+@k¯?Å_ç?0TÁ?

@@ -1,0 +1,1 @@
+BX_column_wide_readJ‚M‡¿‚M‡¿çe¾?çe¾?

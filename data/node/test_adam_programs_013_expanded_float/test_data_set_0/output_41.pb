@@ -1,0 +1,1 @@
+BV_new_G_column_firstJJ!?â‰Õ>„n–=—MF=

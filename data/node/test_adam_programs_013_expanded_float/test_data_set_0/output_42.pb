@@ -1,0 +1,1 @@
+BH_new_G_column_firstJ’„∂?Ï{P?+ë(@∫„≥?

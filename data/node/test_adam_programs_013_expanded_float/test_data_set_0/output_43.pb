@@ -1,0 +1,1 @@
+BX_new_G_column_secondJé­z¿8x—¿øÌ¿ŸËŠ>

@@ -1,0 +1,1 @@
+BH_new_G_column_secondJ’„∂?Ï{P?+ë(@∫„≥?

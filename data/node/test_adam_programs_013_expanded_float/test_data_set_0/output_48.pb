@@ -1,0 +1,1 @@
+BX_new_V_column_firstJs¬a¿ÉŒ¿pÆ×¿Ó++>

@@ -1,0 +1,1 @@
+BV_new_V_column_firstJÓ¿>5¾³ÇA?áˆq?

@@ -1,0 +1,1 @@
+BH_new_X_row_secondJÛ5B@kNR?«ö?.§¿?

@@ -1,0 +1,1 @@
+BX_new_V_column_secondJôi¿³S¿ÞÀÑ¿­Œa>

@@ -1,0 +1,1 @@
+BV_column_readJÔ+>®ü8¿

@@ -1,0 +1,1 @@
+BV_column_wide_readJÔ+>Ô+>®ü8¿®ü8¿

@@ -1,0 +1,1 @@
+BX_new_H_column_secondJæRo¿›“¿¯ÏÓ¿2úi>

@@ -1,0 +1,2 @@
+BV_new_H_column_secondJX$װ½
+ָּ=נÜ/?"7?

@@ -1,0 +1,1 @@
+BH_column_wide_readJÕïï¿Õïï¿ÉJ¿ÉJ¿

@@ -1,0 +1,1 @@
+BX_new_X_scalar_firstJzﬂéΩHﬂΩå'æ®6æ

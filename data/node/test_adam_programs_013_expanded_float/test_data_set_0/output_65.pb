@@ -1,0 +1,1 @@
+BV_new_X_scalar_firstJáë*½ÚÄ2>_˜K?‹º0?

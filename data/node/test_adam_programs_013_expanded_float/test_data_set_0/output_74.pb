@@ -1,0 +1,1 @@
+BH_new_G_scalar_firstJШФќ?‘ѓ.?Э:Б?R§W?

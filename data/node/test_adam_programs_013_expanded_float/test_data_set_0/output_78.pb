@@ -1,0 +1,1 @@
+BG_scalar_readJ Ÿ∞=

@@ -1,0 +1,1 @@
+BG_scalar_wide_readJ Ÿ∞= Ÿ∞= Ÿ∞= Ÿ∞=

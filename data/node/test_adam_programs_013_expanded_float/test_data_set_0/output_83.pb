@@ -1,0 +1,1 @@
+BX_new_V_scalar_secondJÉq¿~û–¿Ä˜Ñ¿6¯b>

@@ -1,0 +1,1 @@
+BV_new_V_scalar_secondJ "=>Õ¼>¬×<?Ú˜l?

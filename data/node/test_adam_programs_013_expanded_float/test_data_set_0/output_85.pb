@@ -1,0 +1,1 @@
+BH_new_V_scalar_secondJ0D@óI?ØÝ?²v@

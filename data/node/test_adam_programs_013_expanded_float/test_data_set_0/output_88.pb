@@ -1,0 +1,1 @@
+BX_new_H_scalar_firstJn²m¿zh•¿\Ü¿:>

@@ -1,0 +1,1 @@
+BH_new_H_scalar_secondJÄR@Bç? æ2?N$œ?

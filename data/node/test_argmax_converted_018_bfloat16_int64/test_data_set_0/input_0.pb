@@ -1,0 +1,1 @@
+!BXJ„@@A@B@C@D@E@F@G@H@I@J@K@L@M@N@O@P@Q@R@S@T@U@V@W@X@Y@Z@[@\@]@^@_@`@`@_@^@]@\@[@Z@Y@X@W@V@U@T@S@R@Q@P@O@N@M@L@K@J@I@H@G@F@E@D@C@B@A@@@

@@ -1,0 +1,1 @@
+BXJH@@A@B@C@D@E@F@G@H@I@J@K@L@M@N@O@P@Q@Q@P@O@N@M@L@K@J@I@H@G@F@E@D@C@B@A@@@

@@ -1,0 +1,1 @@
+BX_new_V_row_firstJ R€Eûf±> )‰„®»>ïQ[¹å´£>ÌÇYM*Ÿ>

@@ -1,0 +1,1 @@
+BV_new_V_row_firstJ ®=æ¤‰‡>¢VŠ¸KZ[>WF3w°Óo>Ä£$.Ó«T>

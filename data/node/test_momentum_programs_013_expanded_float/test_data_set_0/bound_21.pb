@@ -1,0 +1,1 @@
+BV_new_X_column_secondJ ©¹Mà¼¡>“¨=¸B‚>•ê v/VŽ>~d®ã@½Ž>

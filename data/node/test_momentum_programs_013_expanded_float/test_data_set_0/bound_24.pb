@@ -1,0 +1,1 @@
+BX_new_G_column_firstJ 1¤T]Û­>¾£‘ZV¼>d˜«ŒJO¡>;L¼Ö¸/>

@@ -1,0 +1,1 @@
+BV_new_G_column_firstJ ¤…dë×6w>2ùÈŸ”u>ÈßS¤—>N»fJNP“>

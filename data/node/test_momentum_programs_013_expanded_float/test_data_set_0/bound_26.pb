@@ -1,0 +1,1 @@
+BX_new_G_column_secondJ %õÔøò:®>ÞQÀ»>ÒÃ³UC¡>a"ì=ªœ>

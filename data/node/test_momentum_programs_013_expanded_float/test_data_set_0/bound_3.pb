@@ -1,0 +1,1 @@
+BV_new_X_row_secondJ Á–—lë¢>ÏtHE³ˆ>2æQBÒ(ˆ>^Õ—„ÿƒ>

@@ -1,0 +1,1 @@
+BX_new_V_column_firstJ A¶†C§O±>}Í&Åøº> cÓãÀ¤£>Òu2ÝGü>

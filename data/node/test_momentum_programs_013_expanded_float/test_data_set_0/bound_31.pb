@@ -1,0 +1,1 @@
+BV_new_V_column_firstJ ¬…Žè'>ˆ€0a|>ÍÓ¼Ã‹q>õyëÅ:kx>

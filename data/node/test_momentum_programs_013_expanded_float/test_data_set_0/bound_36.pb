@@ -1,0 +1,2 @@
+BX_new_X_scalar_firstJ ,ÂW<⁄π>…
+:ds∑>K÷?»1ô∂>[™[Uz∂>

@@ -1,0 +1,2 @@
+BV_new_X_scalar_firstJ ìÞ„¥Ý‚>=c· Èo>&SI-oW‘>¡K¶½
+>

@@ -1,0 +1,1 @@
+BX_new_X_scalar_secondJ $ ™&º>Ö+<²¥¶>tÑO iD¶>Ì	:±CÀµ>

@@ -1,0 +1,1 @@
+BV_new_X_scalar_secondJ eHêcn“>Ä…YÒæ¥t>Ñ’Ù(ç‘>gÞ]O–>

@@ -1,0 +1,1 @@
+BV_new_G_scalar_firstJ Ëj4sX…>u#Ç+‡v>HÎxˆ	“>|‹keŽŽ>

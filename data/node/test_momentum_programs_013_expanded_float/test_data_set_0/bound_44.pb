@@ -1,0 +1,1 @@
+BX_new_G_scalar_secondJ -G·ºð)«>1Bétº>U"äÍñí¡>ª™ë¸ž>

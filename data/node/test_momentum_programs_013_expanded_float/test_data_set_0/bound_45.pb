@@ -1,0 +1,1 @@
+BV_new_G_scalar_secondJ ß;Â¡BíŽ>Çw­ÎŒ>•k8ú«s•>²·‰3’>

@@ -1,0 +1,1 @@
+BX_new_V_scalar_firstJ v¼;¬Çð±>G†³gvÍ»>õ"È8§.¤>„c²Ø:! >

@@ -1,0 +1,1 @@
+BX_new_V_scalar_secondJ ?7Êû¹s²>üh¾Dð¼>"}ß ^¥>±kƒ3JI >

@@ -1,0 +1,1 @@
+BV_new_G_row_secondJ ÎÛ¾¹ðÛ¢>é* b?“>iO6þuÚ§>×OS¢‚#™>

@@ -1,0 +1,1 @@
+BV_column_givenJ¤1J?þ„§>

@@ -1,0 +1,1 @@
+BX_row_givenJN;z¾â}ƒ¿

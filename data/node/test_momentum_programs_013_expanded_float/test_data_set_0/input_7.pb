@@ -1,0 +1,1 @@
+BV_row_givenJ.–>Lt!¾

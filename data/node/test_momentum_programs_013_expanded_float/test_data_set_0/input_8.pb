@@ -1,0 +1,1 @@
+BX_column_givenJôGÈ¾âñÛ>

@@ -1,0 +1,1 @@
+BV_new_X_row_firstJDn?ð>ƒ¿0r¿

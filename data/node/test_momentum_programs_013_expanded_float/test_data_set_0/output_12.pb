@@ -1,0 +1,1 @@
+BX_new_V_row_firstJ³…¿…’Ò¿O¿ûrä¾

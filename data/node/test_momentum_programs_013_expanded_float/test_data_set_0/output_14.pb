@@ -1,0 +1,1 @@
+BX_new_V_row_secondJ/KŒ¿7%Ò¿l¿ùß¾

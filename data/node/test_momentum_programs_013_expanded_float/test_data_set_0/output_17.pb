@@ -1,0 +1,1 @@
+BV_row_wide_readJ.–>Lt!¾.–>Lt!¾

@@ -1,0 +1,1 @@
+BX_new_X_column_firstJq*>@Æ£>ê‚Ì¾I§³¾

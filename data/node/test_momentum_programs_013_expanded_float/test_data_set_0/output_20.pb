@@ -1,0 +1,2 @@
+BX_new_X_column_secondJWэ╚=,▒Ы>к
+╨╛Бо╛

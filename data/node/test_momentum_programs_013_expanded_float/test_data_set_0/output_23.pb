@@ -1,0 +1,1 @@
+BX_column_wide_readJôGÈ¾ôGÈ¾âñÛ>âñÛ>

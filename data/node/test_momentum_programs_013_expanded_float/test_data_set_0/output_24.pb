@@ -1,0 +1,1 @@
+BX_new_G_column_firstJS´`¿”ñ×¿Êÿ³¾¾

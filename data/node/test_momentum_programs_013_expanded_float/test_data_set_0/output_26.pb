@@ -1,0 +1,1 @@
+BX_new_G_column_secondJRad¿ÒØ¿7C¾ufu¾

@@ -1,0 +1,1 @@
+BV_new_G_column_secondJ6p=ía¹>ì€ï¿ÚÕ¿

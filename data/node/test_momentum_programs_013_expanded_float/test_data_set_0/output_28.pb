@@ -1,0 +1,1 @@
+BG_column_readJ$b©шо}?

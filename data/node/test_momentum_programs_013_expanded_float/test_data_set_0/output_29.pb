@@ -1,0 +1,1 @@
+BG_column_wide_readJ$b©$b©шо}?шо}?

@@ -1,0 +1,1 @@
+BV_new_X_row_secondJnð¹?ØHB?÷Å¾œOì¾

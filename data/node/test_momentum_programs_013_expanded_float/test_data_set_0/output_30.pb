@@ -1,0 +1,1 @@
+BX_new_V_column_firstJI€¿ÀË¿î ¿;|Ö¾

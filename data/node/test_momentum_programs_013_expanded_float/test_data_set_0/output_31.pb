@@ -1,0 +1,1 @@
+BV_new_V_column_firstJ4#>#¿ü+.¾3AÅ¾

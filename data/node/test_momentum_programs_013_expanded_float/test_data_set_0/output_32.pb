@@ -1,0 +1,1 @@
+BX_new_V_column_secondJÅ·ˆ¿ÍRË¿¿9Ñ¾

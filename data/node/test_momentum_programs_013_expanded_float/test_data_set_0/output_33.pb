@@ -1,0 +1,1 @@
+BV_new_V_column_secondJE?i?Öj.¿ô Â½To¿

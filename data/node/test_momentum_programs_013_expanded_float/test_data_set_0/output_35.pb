@@ -1,0 +1,1 @@
+BV_column_wide_readJ¤1J?¤1J?þ„§>þ„§>

@@ -1,0 +1,1 @@
+BV_new_X_scalar_firstJ‰ù¹>3.>‡C¿MñN¿

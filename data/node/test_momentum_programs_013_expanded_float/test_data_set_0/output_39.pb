@@ -1,0 +1,1 @@
+BV_new_X_scalar_secondJï~†?v*%>ˆÞI¿“‡¿

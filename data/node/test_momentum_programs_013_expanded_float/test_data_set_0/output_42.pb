@@ -1,0 +1,1 @@
+BX_new_G_scalar_firstJ&‡@¿þÚÇ¿•Yã¾Ü^¿¾

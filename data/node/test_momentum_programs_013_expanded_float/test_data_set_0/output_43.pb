@@ -1,0 +1,1 @@
+BV_new_G_scalar_firstJ ¿>?¾x¿ƒÆF¿

@@ -1,0 +1,1 @@
+BX_new_G_scalar_secondJ£m;¿ÆXÄ¿ô†Ú¾÷ö¶¾

@@ -1,0 +1,1 @@
+BG_scalar_wide_readJ7A£>7A£>7A£>7A£>

@@ -1,0 +1,1 @@
+BX_new_V_scalar_firstJCœ‹¿ÜÕ¿p/¿>™ñ¾

@@ -1,0 +1,1 @@
+BV_new_V_scalar_firstJå0›?{Õ>k6	?¢A¤>

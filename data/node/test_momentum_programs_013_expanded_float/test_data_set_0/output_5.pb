@@ -1,0 +1,1 @@
+BX_row_wide_readJN;z¾â}ƒ¿N;z¾â}ƒ¿

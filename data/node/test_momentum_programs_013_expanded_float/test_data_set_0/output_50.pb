@@ -1,0 +1,1 @@
+BX_new_V_scalar_secondJ¿Ó’¿ÈnÕ¿Ž¡¿<:ì¾

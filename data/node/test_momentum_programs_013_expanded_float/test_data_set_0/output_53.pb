@@ -1,0 +1,1 @@
+BV_scalar_wide_readJd?¿d?¿d?¿d?¿

@@ -1,0 +1,1 @@
+BV_new_G_row_firstJ]Råøç1?R—ºø—2–=
