@@ -423,7 +423,7 @@ def _end(rounded: Array, value: Array, error: Array, is_unbounded: Array, enclos
     end = np.where(is_exact, rounded, wide.astype(dtype))
     for _ in range(2):
         is_outside = (find_distances(end, enclosure).shares > 1) & ~is_exact
-        end = np.where(is_outside, np.nextafter(end, -limit), end)
+        end = np.where(is_outside, np.nextafter(end, rounded), end)
     return np.where(is_unbounded, limit, end)
 
 

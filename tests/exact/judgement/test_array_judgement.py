@@ -355,6 +355,11 @@ class TestEvaluation:
         below = np.nextafter(lower, np.asarray(-np.inf, dtype))
         assert judge("Softmax", [given], [above]).wrong == judge("Softmax", [given], [below]).wrong == given.size
 
+    def test_ends_of_a_type_without_negative_numbers_are_numbers(self):
+        """An operand that is subnormal may be flushed to zero, whose power of two is the smallest one."""
+        (output,) = evaluate("Cast", [np.array([8.9e-39], np.float32)], opset=24, to=24)
+        assert (float(output.lower[0]), float(output.upper[0])) == (2.0**-127, 2.0**-126)
+
     def test_value_of_a_sum_is_the_exact_one_rounded_once(self):
         terms = np.array([[1, 1e8, -1e8]], np.float32)
         (output,) = evaluate("ReduceSum", [terms], keepdims=0)
