@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from conformance.base.errors import ConformanceError, UsageError
+from conformance.base.errors import ConformanceError, ExitStatus, UsageError
 from conformance.base.files.atomic_write import (
     check_distinct_targets,
     check_target_is_no_input,
@@ -190,9 +190,14 @@ class Verb(_CommonHelp, TyperCommand):
 
         Raises:
             ConformanceError: an error that the user can correct. It is also written to the file of `--json`, if given.
+            Exit: a subject in this process has raised SystemExit, which no verb does.
         """
         try:
             return super().invoke(ctx)
+        except SystemExit:
+            print_line("FAILED", err=True)
+            print_line("  A subject in the process of the command raised SystemExit outside of its run.", err=True)
+            raise typer.Exit(ExitStatus.FAILS) from None
         except ConformanceError as error:
             target = ctx.params.get("json")
             if target is not None and (Path(target) == Path("-") or not Path(target).exists()):

@@ -20,6 +20,7 @@ from conformance.exact.models.graphs import call_expansion_problem, copy_of
 from conformance.exact.models.input_files import required_input_names
 from conformance.exact.models.model_validity import find_missing_functions, model_violation
 from conformance.own.graphs.intermediate_values import SubjectRefused, run_once, set_data_folder
+from conformance.subjects.calling.harness import has_type, type_name_of
 from conformance.subjects.calling.request import CaseEnded, call_running_subject
 from conformance.subjects.isolation.start_subjects import client_of, started_subjects
 
@@ -174,8 +175,8 @@ class Comparison:
         except CaseEnded as ended:
             failure = Failure.UNSUPPORTED if ended.verdict is Verdict.UNSUPPORTED else Failure.REWRITE
             return Computation((), failure, ended.message)
-        if not isinstance(rewritten, onnx.ModelProto):
-            return Computation((), Failure.INVALID, f"returned {type(rewritten).__name__}, not a model")
+        if not has_type(rewritten, onnx.ModelProto):
+            return Computation((), Failure.INVALID, f"returned {type_name_of(rewritten)}, not a model")
         if fault := find_fault(model, rewritten):
             return Computation((), Failure.INVALID, fault, rewritten)
         return Computation(model=rewritten)

@@ -24,7 +24,7 @@ from conformance.run.judging.optimizer_run import FIXED_POINT, ONCE, NotJudged, 
 from conformance.run.judging.profile_rules import applicable_rules
 from conformance.run.judging.returned import encode_models
 from conformance.run.results.records import CaseJudgement, RewriteCheck
-from conformance.subjects.calling.harness import takes_fixed_point
+from conformance.subjects.calling.harness import has_type, takes_fixed_point, type_name_of
 from conformance.subjects.calling.request import CaseEnded, call_subject
 
 if TYPE_CHECKING:
@@ -80,8 +80,8 @@ def judge_rewrite(optimize: Any, passes: Sequence[str], task: OptimizerTask, *, 
             evidence.seconds += time.perf_counter() - started
             return _result_of_error(ended, run, task, evidence)
         evidence.seconds += time.perf_counter() - started
-        if not isinstance(after, onnx.ModelProto):
-            message = f"optimize returned a {type(after).__name__}, not a model"
+        if not has_type(after, onnx.ModelProto):
+            message = f"optimize returned a {type_name_of(after)}, not a model"
             return evidence.judgement(Verdict.FAIL, "optimize", message)
         for place, model in (("returned a model", after), ("changed its input to a model", caller_model)):
             if (fault := find_text_fault(model)) is not None:

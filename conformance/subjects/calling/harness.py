@@ -176,9 +176,13 @@ FAULT_CODE = "fault.harness"
 """Code of an answer for a `HarnessFault`."""
 
 
+class DamagedProcess(Exception):
+    """NumPy or the harness fails on a valid output: the subject has damaged this process, which is not used again."""
+
+
 @contextmanager
-def own_code() -> Iterator[None]:
-    """Raise `HarnessFault` for an exception of the block, which runs no code of the subject.
+def own_code(fault: type[Exception] = HarnessFault) -> Iterator[None]:
+    """Raise `fault` for an exception of the block, which runs no code of the subject.
 
     A lack of memory or of files is none: the subject in this process may have used them up.
     """
@@ -187,7 +191,7 @@ def own_code() -> Iterator[None]:
     except (Unsupported, MemoryError, OSError):
         raise
     except Exception as error:
-        raise HarnessFault(f"{type(error).__name__}: {message_of(error)}") from error
+        raise fault(f"{type(error).__name__}: {message_of(error)}") from error
 
 
 class Refused(Exception):
@@ -498,6 +502,7 @@ def run_prepared(target: Any, prepared: Any, feeds: Mapping[str, Any]) -> Any:
     """Run a prepared model; outputs that are arrays of another library become NumPy arrays, as ONNX's interface allows.
 
     A tensor of texts becomes an array of `str`, whether the backend returns it as such, as NumPy's type U or as UTF-8.
+    What is returned runs no code of the subject: a value of no ONNX type is replaced by an object of an empty class.
 
     Args:
         target: the backend. An adapter of the suite receives inputs by name, every other backend receives a list.
@@ -512,7 +517,7 @@ def run_prepared(target: Any, prepared: Any, feeds: Mapping[str, Any]) -> Any:
         if (kind := kind_of(value)) not in {"tensor", *target.input_kinds}:
             raise Unsupported(f"the adapter passes no {KINDS[kind]} to the runtime, and input {name} is one")
     outputs = prepared.run(feeds if is_adapter else list(feeds.values()))
-    return [_as_value(output) for output in outputs] if isinstance(outputs, (list, tuple)) else outputs
+    return [_as_value(output) for output in outputs] if has_type(outputs, (list, tuple)) else _stand_in(outputs)
 
 
 KINDS = {
@@ -535,12 +540,31 @@ def kind_of(value: Any) -> str:
     return "string" if value.dtype.kind in "OUS" else "tensor"
 
 
+def has_type(value: object, kinds: Any) -> bool:
+    """Return whether a subject's value has one of the types; its attribute `__class__`, which can lie, is not read."""
+    return issubclass(type(value), kinds)
+
+
+def type_name_of(value: object) -> str:
+    """Return the name of the type of a subject's value, without code of the subject's metaclass."""
+    name: str = type.__dict__["__name__"].__get__(type(value))
+    return name[:200]
+
+
+def _stand_in(value: object) -> Any:
+    """Return an object of an empty class with the name of the type of a value."""
+    return type(type_name_of(value), (), {})()
+
+
 def _as_value(output: Any) -> Any:
-    """Return an output with NumPy's arrays, and with texts as `str`; an output of another kind is returned as it is."""
-    if isinstance(output, (list, tuple)):
+    """Return an output with NumPy's arrays, and with texts as `str`; an object of another kind is replaced."""
+    if has_type(output, (list, tuple)):
         return [_as_value(each) for each in output]
-    if not all(hasattr(output, name) for name in ("__array__", "dtype", "shape")):
-        return output
+    if has_type(output, dict):
+        return _as_map(output)
+    is_array = has_type(output, (np.ndarray, np.generic))
+    if not is_array and not all(hasattr(output, name) for name in ("__array__", "dtype", "shape")):
+        return None if output is None else _stand_in(output)
     array = np.asarray(output)
     if array.dtype.kind not in "OUS":
         return array
@@ -548,17 +572,27 @@ def _as_value(output: Any) -> Any:
     return array if texts is None else text_array(texts, array.shape)
 
 
+def _as_map(output: Any) -> Any:
+    """Return a map of Python's texts and numbers; an object of another kind stands for a map with other elements."""
+    elements = [*dict.keys(output), *dict.values(output)]
+    if not all(type(each) in (str, int, float, bool) or has_type(each, np.generic) for each in elements):
+        return _stand_in(output)
+    return output if type(output) is dict else dict(dict.items(output))
+
+
 def _texts_of(array: Array) -> list[str] | None:
     """Return the elements of an array of texts; None if an element is not a text of Unicode."""
     texts = []
     for element in array.reshape(-1).tolist():
+        if not has_type(element, (str, bytes)):
+            return None
         try:
-            text = element.decode() if isinstance(element, bytes) else element
+            text = bytes.decode(element) if has_type(element, bytes) else str.__str__(element)
             text.encode()
-        except (UnicodeError, AttributeError):
+        except UnicodeError:
             return None
         texts.append(text)
-    return texts if all(isinstance(text, str) for text in texts) else None
+    return texts
 
 
 def text_array(texts: Sequence[str], shape: Sequence[int]) -> Array:
@@ -578,15 +612,19 @@ def is_unsupported(error: BaseException) -> bool:
 
     Classes are compared by name, so that no runtime or test module has to be imported.
     """
-    is_known = any(cls.__name__ in UNSUPPORTED_CLASSES for cls in type(error).__mro__)
-    return is_known or (type(error).__name__ == "Fail" and _NOT_REGISTERED_TEXT in message_of(error))
+    names = [type.__dict__["__name__"].__get__(cls) for cls in type.__dict__["__mro__"].__get__(type(error))]
+    return any(name in UNSUPPORTED_CLASSES for name in names) or (
+        names[0] == "Fail" and _NOT_REGISTERED_TEXT in message_of(error)
+    )
 
 
 def message_of(error: BaseException) -> str:
     """Return the message of a subject's exception."""
     try:
         return str(error)
-    except Exception:  # noqa: BLE001
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: BLE001 - also SystemExit: the method is of the subject
         return "(its message cannot be read)"
 
 
@@ -642,10 +680,11 @@ class Harness:
         except HarnessFault as error:
             return {"error": shorten(message_of(error)), "code": FAULT_CODE}
         except BaseException as error:  # noqa: BLE001 - SystemExit, and the panics of runtimes written in Rust, too
-            text = shorten(f"{type(error).__name__}: {message_of(error)}")
+            text = shorten(f"{type_name_of(error)}: {message_of(error)}")
             if is_unsupported(error):
                 return {"unsupported": text}
-            return {"error": text} | ({} if isinstance(error, Exception) else {"fatal": True})
+            is_ordinary = has_type(error, Exception) and not has_type(error, DamagedProcess)
+            return {"error": text} | ({} if is_ordinary else {"fatal": True})
 
     def _start(self, _: dict[str, Any]) -> dict[str, Any]:
         kind, options = self._request["kind"], self._request["options"]
@@ -688,9 +727,8 @@ class Harness:
 
     def _run(self, command: dict[str, Any]) -> dict[str, Any]:
         messages, slot = command["inputs"], command.get("slot", 0)
-        packs = {path: Path(path).read_bytes() for path in {each["file"] for each in messages if "offset" in each}}
         with own_code():
-            feeds = {message["name"]: read_value(message, packs) for message in messages}
+            feeds = read_inputs(messages)
             inputs = list(feeds.values())
             before = [
                 b"" if _has_own_file(message) else _value_bytes(value)
@@ -699,9 +737,9 @@ class Harness:
         began = time.perf_counter()
         outputs = run_prepared(self._target, self._prepared[slot], feeds)
         seconds = time.perf_counter() - began
-        if not isinstance(outputs, (list, tuple)):
-            return {"invalid_return": _type_name(outputs)}
-        with own_code():
+        if not isinstance(outputs, list):
+            return {"invalid_return": type_name_of(outputs)}
+        with own_code(DamagedProcess):
             written = _output_messages(outputs, command.get("files", ""), command.get("packed", ""))
         answer: dict[str, Any] = {"outputs": written, "seconds": seconds}
         changed = [
@@ -733,8 +771,8 @@ class Harness:
         before = model.SerializeToString(deterministic=True)
         modes = {"fixed_point": command["fixed_point"]} if takes_fixed_point(self._target) else {}
         rewritten = self._target(model, **modes)
-        if not isinstance(rewritten, type(model)):
-            return {"invalid_return": _type_name(rewritten)}
+        if not has_type(rewritten, type(model)):
+            return {"invalid_return": type_name_of(rewritten)}
         Path(command["output"]).write_bytes(rewritten.SerializeToString())
         if model.SerializeToString(deterministic=True) == before:
             return {"optimized": True}
@@ -770,6 +808,12 @@ def numpy_type(name: str) -> Any:
 
 def _has_own_file(message: Mapping[str, Any]) -> bool:
     return "file" in message and "offset" not in message
+
+
+def read_inputs(messages: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the values of the messages of a command, by name."""
+    packs = {path: Path(path).read_bytes() for path in {each["file"] for each in messages if "offset" in each}}
+    return {message["name"]: read_value(message, packs) for message in messages}
 
 
 def read_value(message: Mapping[str, Any], packs: Mapping[str, bytes] | None = None) -> Any:
@@ -884,7 +928,7 @@ def _output_message(output: Any, file: str) -> dict[str, Any]:
 def _invalid_type(output: Any) -> str:
     """Return the name of the type of an output that is not a value of an ONNX type."""
     is_array = isinstance(output, (np.ndarray, np.generic))
-    return f"ndarray of {output.dtype}"[:200] if is_array else _type_name(output)
+    return f"ndarray of {output.dtype}"[:200] if is_array else type_name_of(output)
 
 
 def value_message(value: Any) -> dict[str, Any] | None:
@@ -962,10 +1006,6 @@ def _snapshot(output: Any) -> tuple[Any, bytes] | None:
     """Return an output with a copy of its bytes, to detect later changes; None for large outputs and for non-arrays."""
     is_small = isinstance(output, np.ndarray) and output.nbytes < FILE_THRESHOLD_BYTES
     return (output, _value_bytes(output)) if is_small else None
-
-
-def _type_name(value: object) -> str:
-    return type(value).__name__[:200]
 
 
 def serve(harness: Harness, commands: BinaryIO, answers: BinaryIO) -> None:

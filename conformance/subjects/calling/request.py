@@ -42,10 +42,10 @@ class SubjectFailure(Exception):
 
 def format_exception(error: BaseException) -> str:
     """Return class and message of a subject's exception as text of limited length that can be encoded as UTF-8."""
-    from conformance.subjects.calling.harness import message_of, shorten  # late: the harness imports NumPy
+    from conformance.subjects.calling.harness import message_of, shorten, type_name_of  # late: it imports NumPy
 
     text = message_of(error)
-    return shorten(text if isinstance(error, SubjectFailure) else f"{type(error).__name__}: {text}")
+    return shorten(text if isinstance(error, SubjectFailure) else f"{type_name_of(error)}: {text}")
 
 
 @contextmanager

@@ -27,7 +27,7 @@ from conformance.subjects.calling.harness import (
     required_provider,
     run_prepared,
 )
-from conformance.subjects.calling.request import hint_for_refusal, in_process_request, suite_code
+from conformance.subjects.calling.request import format_exception, hint_for_refusal, in_process_request, suite_code
 from conformance.subjects.calling.subject_names import Subject, SubjectKind, SubjectName
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     import onnx
 
     from conformance.exact.models.arrays import Value
+    from conformance.subjects.calling.harness import Request
 
 
 def load_subject(named: SubjectName, implements: tuple[str, ...] = (), directory: Path | None = None) -> Subject:
@@ -56,11 +57,20 @@ def load_subject(named: SubjectName, implements: tuple[str, ...] = (), directory
         raise UsageError("needs-other-python", subject=named.text)
     request = in_process_request(named, directory or Path.cwd())
     try:
-        target, version = load_target(request)
+        return _subject(named, request, implements)
     except Refused as error:
         area, _, code = error.code.partition(".")
         hint = hint_for_refusal(named, error.code, error.problem, error.hint)
         raise _ERRORS[area](code, error.problem, hint) from None
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # also SystemExit: functions of the subject answer for its options and its device
+        hint = "Correct the subject: it answers for its options and its device before any case runs."
+        raise SubjectError("start-refused", f"{named.text}: {format_exception(error)}", hint) from error
+
+
+def _subject(named: SubjectName, request: Request, implements: tuple[str, ...]) -> Subject:
+    target, version = load_target(request)
     environment: Any = {"python": platform.python_version(), "packages": tuple(installed_packages())}
     if named.kind is SubjectKind.BACKEND:
         provider = required_provider(target, named.options)

@@ -474,7 +474,8 @@ class SubjectClient:
             from conformance.subjects.calling.harness import FAULT_CODE  # late: the harness imports NumPy
 
             if answer["code"] == FAULT_CODE:
-                raise SuiteFault(f"the harness in Python failed: {answer['error']}")
+                _check_that_inputs_are_readable(fields, answer["error"])
+                self.end()
         return _require_success(answer)
 
     def protocol_violation(self, message: str) -> ProtocolViolation:
@@ -562,6 +563,22 @@ class SubjectClient:
         if not self.named.is_command:
             error.hint = hint_for_refusal(self.named, error.code, error.problem, error.hint)
         raise error
+
+
+def _check_that_inputs_are_readable(fields: Mapping[str, Any], problem: str) -> None:
+    """Read the inputs of a command in this process, after the suite's own harness failed to read them.
+
+    If that works, the subject has damaged its process, for example a module of NumPy.
+
+    Raises:
+        SuiteFault: the inputs are not readable.
+    """
+    from conformance.subjects.calling.harness import read_inputs  # late: the harness imports NumPy
+
+    try:
+        read_inputs(fields["inputs"])
+    except Exception as error:
+        raise SuiteFault(f"the harness in Python failed: {problem}") from error
 
 
 def _require_success(answer: dict[str, Any]) -> dict[str, Any]:

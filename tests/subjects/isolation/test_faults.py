@@ -17,9 +17,11 @@ from corpora import ADAM, SEVERAL
 from isolation_support import HANG, faulty_harness, isolated_subject, processes_in, wait_until
 from onnx import TensorProto, helper
 from repository import ROOT
+from typer.testing import CliRunner
 
-from conformance.base.errors import SuiteFault
+from conformance.base.errors import SubjectError, SuiteFault
 from conformance.base.verdicts import Verdict
+from conformance.commands.cli import create_app
 from conformance.corpus.cases.case_loading import load_case_in_memory
 from conformance.own.blame.model_comparison import Comparison
 from conformance.own.graphs.intermediate_values import run_each
@@ -27,8 +29,9 @@ from conformance.run.diagnosis.failure_evidence import observe
 from conformance.run.judging.backend import CompanionModel, judge_backend
 from conformance.run.judging.optimizer import OptimizerTask, judge_rewrite
 from conformance.studies.census.query import NodeQuery, QueryClient
-from conformance.subjects.calling.harness import FAULT_CODE, Harness
+from conformance.subjects.calling.harness import FAULT_CODE, Harness, run_prepared
 from conformance.subjects.calling.request import CaseEnded, call_subject
+from conformance.subjects.calling.subject_loading import load_backend
 from conformance.subjects.calling.subject_names import Subject
 from conformance.subjects.isolation.child_process import STDERR_LIMIT_BYTES, SubjectClient
 from conformance.subjects.isolation.protocol import Limits, SubjectInfo, UnsupportedAnswer
@@ -366,7 +369,10 @@ def test_failure_of_the_harness_in_python_is_no_verdict(monkeypatch: pytest.Monk
     client._seconds_left = 1.0
     monkeypatch.setattr(client, "_exchange", lambda *_: answer)
     with pytest.raises(SuiteFault):
-        call_subject("run", lambda: client.ask("run"))
+        call_subject("run", lambda: client.ask("run", inputs=[{"name": "x", **message}]))
+    monkeypatch.setattr(client, "end", lambda: None)
+    with pytest.raises(CaseEnded):  # this process reads the inputs: the subject has damaged its own
+        call_subject("run", lambda: client.ask("run", inputs=[]))
 
 
 @pytest.mark.parametrize(
@@ -378,6 +384,73 @@ def test_input_that_an_old_harness_does_not_take_is_unsupported(value: Any, kind
     prepared = PreparedProxy(BackendProxy(client), b"", {1: ["x"]}, 0)  # type: ignore[arg-type]
     with pytest.raises(UnsupportedAnswer, match=kind):
         prepared._run_fields([value])
+
+
+def leave(*_: object) -> Any:
+    raise SystemExit(0)
+
+
+class Lies:
+    """An object that says that it is an array."""
+
+    __class__ = property(lambda _: np.ndarray)  # type: ignore[assignment]
+
+
+class LiesInMetaclass(type):
+    """A metaclass whose classes have no readable attributes."""
+
+    __getattribute__ = leave  # type: ignore[assignment]
+
+
+class Unreadable(np.ndarray):
+    """An array without readable attributes."""
+
+    __getattribute__ = leave  # type: ignore[assignment]
+
+
+EXITS_AS_TEXT = type("ExitsAsText", (Exception,), {"__str__": leave})
+
+
+@pytest.mark.parametrize(
+    ("make", "is_right"),
+    [(Lies, False), (LiesInMetaclass("X", (), {}), False), (lambda: np.ones(1).view(Unreadable), True)],
+    ids=["class", "metaclass", "array"],
+)
+def test_hostile_output_in_this_process_runs_no_more_code(opened: Any, make: Any, is_right: bool) -> None:
+    [returned] = run_prepared(object(), SimpleNamespace(run=lambda _: [make()]), {})
+    assert (type(returned) is np.ndarray) is is_right
+    backend = SimpleNamespace(prepare=lambda *_: SimpleNamespace(run=lambda _: [returned]))
+    case = load_case_in_memory(opened, opened.cases[ADAM])
+    assert judge_backend(backend, case).verdict is FAIL
+
+
+def test_endless_outputs_in_this_process_are_not_read() -> None:
+    returned = run_prepared(object(), SimpleNamespace(run=lambda _: iter(int, 1)), {})
+    assert not hasattr(returned, "__iter__")
+
+
+def test_exception_whose_text_exits_is_an_answer() -> None:
+    def fail() -> None:
+        raise EXITS_AS_TEXT
+
+    with pytest.raises(CaseEnded):
+        call_subject("run", fail)
+
+
+def test_exit_of_a_subject_at_the_start_in_this_process_is_an_error(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    backend = "def prepare(model, device): ...\ndef supports_device(device): raise SystemExit(0)\n"
+    (tmp_path / "exits_at_start.py").write_text(backend)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SubjectError) as caught:
+        load_backend("exits_at_start")
+    assert caught.value.code == "subject.start-refused"
+
+
+def test_exit_that_no_call_catches_fails_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("conformance.corpus.cases.corpus.open_corpus", leave)
+    assert CliRunner().invoke(create_app(["list"]), ["list"]).exit_code == 1
 
 
 def test_exception_of_a_subject_in_this_process_is_an_answer() -> None:
