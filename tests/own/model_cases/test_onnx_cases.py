@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 import tarfile
+from collections import Counter
 from copy import deepcopy
 from fractions import Fraction
 
@@ -247,6 +248,14 @@ def test_generate_of_an_opset_writes_models_that_onnx_reads_as_its_versions(comm
     assert all(len(case.model.graph.node[0].input) == 1 for case in models.values())
     rows = next(each for each in models.values() if each.model.graph.node[0].op_type == "Softmax").held[0].outputs
     assert np.isfinite(rows[0].bound).any()
+
+
+@pytest.mark.parametrize("operator", ["GRU", "Softmax"])
+def test_generate_of_all_opsets_has_cases_of_each_version(operator, command, here):
+    assert command("generate", "--onnx", "--operator", operator, "--opset", "all", "--output", "old").status == 0
+    made = Counter(case.rsplit("_", 1)[0] for case in open_corpus(here / "old").cases)
+    versions = opset_versions("all", {operator})[operator]
+    assert made == {f"test_{operator.lower()}_opset_{opset}": 6 for _, opset in versions}
 
 
 def test_all_versions_have_a_model_from_opset_7_on():
