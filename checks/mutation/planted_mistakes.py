@@ -3,8 +3,8 @@
 python -m checks.mutation.planted_mistakes CORPUS [--operator NAME …] [-v]
 
 A planted mistake is a change of ONNX Runtime: of the node, its operands, or its outputs. It is judged on the cases of
-its operator that ONNX Runtime passes without it. `MISTAKES` was written from the pages of the operators. The expected
-name is that of the mutant with the same meaning. It is empty for a mistake that is no mutant: any name is wrong then.
+its operator that ONNX Runtime passes without it. The expected name is that of the mutant with the same meaning. It is
+empty for a mistake that is no mutant: any name is wrong then.
 """
 
 from __future__ import annotations
@@ -12,21 +12,19 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import Counter, defaultdict
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import ml_dtypes
-import numpy as np
 import onnxruntime
 from onnx import helper
 
+from checks.mutation.planted_mistake_table import MISTAKES, Mistake
 from conformance.base.errors import ConformanceError
 from conformance.base.serialization.printable_text import print_line
 from conformance.base.verdicts import Verdict
 from conformance.corpus.cases.case_loading import load_case_in_memory
 from conformance.corpus.cases.corpus import open_corpus
-from conformance.exact.models.arrays import array_of, format_of
+from conformance.exact.models.arrays import array_of
 from conformance.run.diagnosis.collected_results import CollectedResult, ResultCollector
 from conformance.run.diagnosis.diagnosis_run import diagnose_run
 from conformance.run.diagnosis.failure_evidence import (
@@ -38,260 +36,12 @@ from conformance.run.diagnosis.failure_evidence import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Sequence
 
     import onnx
 
     from conformance.corpus.cases.case_loading import CaseInMemory
     from conformance.corpus.cases.corpus import Corpus, CorpusCase
-    from conformance.exact.models.arrays import Array
-
-
-@dataclass(frozen=True)
-class Mistake:
-    """A planted mistake.
-
-    Attributes:
-        operator: the operator.
-        text: the mistake.
-        name: the expected name; empty if no mutant has the meaning.
-        attributes: new values of attributes, each from the old value; None removes the attribute.
-        operands: returns other operands.
-        outputs: returns other outputs from the operands and the right outputs.
-        left_out: the number of an input that is left out.
-    """
-
-    operator: str
-    text: str
-    name: str
-    attributes: Mapping[str, Callable[[Any], Any]] | None = None
-    operands: Callable[[list[Any]], list[Any]] | None = None
-    outputs: Callable[[list[Any], list[Any]], list[Any]] | None = None
-    left_out: int | None = None
-
-
-def ignored(operator: str, *names: str) -> list[Mistake]:
-    """Return the mistakes of ignoring attributes."""
-    return [
-        Mistake(operator, f"does not read {name}", f"ignores {name}", attributes={name: lambda _: None})
-        for name in names
-    ]
-
-
-def without(operator: str, number: int, name: str) -> Mistake:
-    """Return the mistake of ignoring an optional input."""
-    return Mistake(operator, f"does not read the input {name}", f"ignores the input {name}", left_out=number)
-
-
-def changed(operator: str, text: str, name: str, **attributes: Callable[[Any], Any]) -> Mistake:
-    """Return a mistake with attributes."""
-    return Mistake(operator, text, name, attributes=attributes)
-
-
-def reading(operator: str, text: str, name: str, operands: Callable[[list[Any]], list[Any]]) -> Mistake:
-    """Return a mistake with operands."""
-    return Mistake(operator, text, name, operands=operands)
-
-
-def returning(operator: str, text: str, name: str, outputs: Callable[[list[Any], list[Any]], list[Any]]) -> Mistake:
-    """Return a mistake with outputs."""
-    return Mistake(operator, text, name, outputs=outputs)
-
-
-def swapped(operands: list[Any]) -> list[Any]:
-    """Swap the first two operands."""
-    return [operands[1], operands[0], *operands[2:]]
-
-
-def through(source: Any, lower: Any) -> Callable[[list[Any]], list[Any]]:
-    """Read the tensors of a type in another one."""
-
-    def change(arrays: list[Any]) -> list[Any]:
-        with np.errstate(all="ignore"):
-            return [a.astype(lower).astype(source) if a is not None and a.dtype == source else a for a in arrays]
-
-    return change
-
-
-def elementwise(compute: Callable[..., Any]) -> Callable[[list[Any], list[Any]], list[Any]]:
-    """Compute the first output from the operands in double."""
-
-    def change(operands: list[Any], outputs: list[Any]) -> list[Any]:
-        with np.errstate(all="ignore"):
-            return [np.asarray(compute(*operands)).astype(outputs[0].dtype), *outputs[1:]]
-
-    return change
-
-
-def each_output(compute: Callable[[Array], Any]) -> Callable[[list[Any], list[Any]], list[Any]]:
-    """Change every output."""
-
-    def change(_: list[Any], outputs: list[Any]) -> list[Any]:
-        with np.errstate(all="ignore"):
-            return [np.asarray(compute(a)).astype(a.dtype) for a in outputs]
-
-    return change
-
-
-def tail_lost(size: int) -> Callable[[Array], Array]:
-    """Return zeros after the last whole vector."""
-
-    def change(a: Array) -> Array:
-        flat = a.copy().reshape(-1)
-        flat[flat.size - flat.size % size :] = 0
-        return flat.reshape(a.shape)
-
-    return change
-
-
-def last_lost(axis: int) -> Callable[[Array], Array]:
-    """Return zeros in the last place of an axis."""
-
-    def change(a: Array) -> Array:
-        if a.ndim < 2 or not a.size:
-            return a
-        changed = np.moveaxis(a.copy(), axis, 0)
-        changed[-1] = 0
-        return np.moveaxis(changed, 0, axis)
-
-    return change
-
-
-def wide(a: Array) -> Array:
-    """Return doubles."""
-    return a.astype(np.float64)
-
-
-MISTAKES = (
-    *ignored("Conv", "dilations", "group"),
-    without("Conv", 2, "B"),
-    changed("Conv", "swaps the strides", "reverses strides", strides=lambda s: s[::-1]),
-    changed(
-        "Conv",
-        "takes the first stride for all",
-        "takes the first element for all of strides",
-        strides=lambda s: [s[0]] * len(s),
-    ),
-    returning("Conv", "leaves out the last channel", "leaves out the last channel", each_output(last_lost(1))),
-    returning("Conv", "adds 0.01", "", each_output(lambda a: wide(a) + 0.01)),
-    *ignored("ConvTranspose", "output_padding", "dilations"),
-    without("ConvTranspose", 2, "B"),
-    *ignored("MaxPool", "ceil_mode", "dilations", "pads", "strides"),
-    *ignored("AveragePool", "count_include_pad", "ceil_mode"),
-    changed("AveragePool", "always counts the padding", "takes count_include_pad as 1", count_include_pad=lambda _: 1),
-    *ignored("LpPool", "p"),
-    returning(
-        "GlobalAveragePool",
-        "returns half precision",
-        "returns float32 rounded to float16",
-        each_output(lambda a: a.astype(np.float16) if a.dtype == np.float32 else a),
-    ),
-    *ignored("Gemm", "alpha", "beta", "transB"),
-    without("Gemm", 2, "C"),
-    reading("MatMul", "multiplies in half precision", "reads float32 in float16", through(np.float32, np.float16)),
-    reading("MatMul", "multiplies in bfloat16", "reads float32 in bfloat16", through(np.float32, ml_dtypes.bfloat16)),
-    *ignored("Softmax", "axis"),
-    returning("Softmax", "returns 1 % more", "", each_output(lambda a: wide(a) * 1.01)),
-    *ignored("LogSoftmax", "axis"),
-    *ignored("LayerNormalization", "epsilon", "axis"),
-    without("LayerNormalization", 2, "B"),
-    reading("LayerNormalization", "ignores the scale", "", lambda x: [x[0], np.ones_like(x[1]), *x[2:]]),
-    *ignored("BatchNormalization", "epsilon"),
-    *ignored("InstanceNormalization", "epsilon"),
-    *ignored("LRN", "alpha", "bias", "beta"),
-    *ignored("LpNormalization", "p", "axis"),
-    *ignored("ReduceSum", "keepdims", "noop_with_empty_axes"),
-    changed("ReduceMean", "never keeps dimensions", "takes keepdims as 0", keepdims=lambda _: 0),
-    reading("ReduceProd", "multiplies in half precision", "reads float32 in float16", through(np.float32, np.float16)),
-    returning("ReduceL2", "forgets the root", "", each_output(lambda a: wide(a) ** 2)),
-    *ignored("ArgMin", "select_last_index", "axis"),
-    *ignored("TopK", "largest", "axis"),
-    changed("Concat", "counts the axis from the end", "counts axis from the other end", axis=lambda a: -1 - a),
-    *ignored("Split", "axis"),
-    *ignored("Gather", "axis"),
-    *ignored("GatherElements", "axis"),
-    *ignored("GatherND", "batch_dims"),
-    *ignored("ScatterElements", "reduction", "axis"),
-    *ignored("ScatterND", "reduction"),
-    *ignored("Transpose", "perm"),
-    changed("Transpose", "inverts the permutation", "", perm=lambda p: [p.index(k) for k in range(len(p))]),
-    *ignored("Pad", "mode"),
-    without("Pad", 2, "constant_value"),
-    without("Slice", 4, "steps"),
-    *ignored("Flatten", "axis"),
-    *ignored("DepthToSpace", "mode"),
-    returning("SpaceToDepth", "leaves out the last column", "leaves out the last column", each_output(last_lost(-1))),
-    *ignored(
-        "Resize", "coordinate_transformation_mode", "nearest_mode", "cubic_coeff_a", "antialias", "exclude_outside"
-    ),
-    *ignored("GridSample", "align_corners", "padding_mode", "mode"),
-    *ignored("RoiAlign", "sampling_ratio", "mode", "spatial_scale"),
-    *ignored("CumSum", "exclusive", "reverse"),
-    *ignored("Trilu", "upper"),
-    without("Trilu", 1, "k"),
-    *ignored("OneHot", "axis"),
-    *ignored("Elu", "alpha"),
-    *ignored("LeakyRelu", "alpha"),
-    *ignored("Selu", "gamma", "alpha"),
-    *ignored("HardSigmoid", "alpha", "beta"),
-    *ignored("Gelu", "approximate"),
-    *ignored("Celu", "alpha"),
-    *ignored("ThresholdedRelu", "alpha"),
-    *ignored("Shrink", "bias", "lambd"),
-    without("Clip", 1, "min"),
-    without("Clip", 2, "max"),
-    *ignored("Mod", "fmod"),
-    returning(
-        "Round",
-        "rounds half away from zero",
-        "rounds half away from zero",
-        elementwise(lambda x: np.trunc(wide(x) + np.copysign(0.5, wide(x)))),
-    ),
-    reading("Sub", "swaps the operands", "swaps the first two inputs", swapped),
-    reading("Div", "swaps the operands", "swaps the first two inputs", swapped),
-    reading("Pow", "swaps the operands", "swaps the first two inputs", swapped),
-    returning("Less", "is true for equal numbers", "includes equality", elementwise(lambda a, b: a <= b)),
-    returning("Greater", "is true for equal numbers", "includes equality", elementwise(lambda a, b: a >= b)),
-    reading("Where", "swaps the branches", "swaps the branches", lambda x: [x[0], x[2], x[1]]),
-    returning("PRelu", "multiplies all elements by the slope", "", elementwise(lambda x, s: wide(x) * wide(s))),
-    returning("Softplus", "overflows", "overflows", elementwise(lambda x: np.log(1 + np.exp(x)))),
-    returning(
-        "Softsign",
-        "forgets the absolute value",
-        "forgets the absolute value",
-        elementwise(lambda x: wide(x) / (1 + wide(x))),
-    ),
-    reading("Neg", "reads int64 as float", "reads int64 in float32", through(np.int64, np.float32)),
-    returning(
-        "Add",
-        "leaves out the rest after vectors of 8",
-        "leaves out the elements after whole vectors of 8",
-        each_output(tail_lost(8)),
-    ),
-    returning("Mul", "leaves out the last row", "leaves out the last row", each_output(last_lost(-2))),
-    returning(
-        "Exp",
-        "returns the largest number for infinity",
-        "returns the largest number for infinities",
-        each_output(
-            lambda a: np.where(np.isinf(wide(a)), np.copysign(float(format_of(a.dtype).largest), wide(a)), wide(a))
-        ),
-    ),
-    *ignored("QuantizeLinear", "axis"),
-    without("QuantizeLinear", 2, "y_zero_point"),
-    *ignored("DequantizeLinear", "axis"),
-    without("DequantizeLinear", 2, "x_zero_point"),
-    without("LSTM", 7, "P"),
-    without("LSTM", 3, "B"),
-    *ignored("GRU", "linear_before_reset", "direction"),
-    *ignored("RNN", "activations"),
-    *ignored("EyeLike", "k"),
-    returning(
-        "Tanh", "clamps the operand at 5", "clamps at 5", elementwise(lambda x: np.tanh(np.clip(wide(x), -5, 5)))
-    ),
-    returning("Sigmoid", "returns 1 % more", "", each_output(lambda a: wide(a) * 1.01)),
-)
-"""The planted mistakes."""
 
 
 class MistakenBackend:
