@@ -30,7 +30,7 @@ from conformance.exact.reference.oracle import Answer
 from conformance.run.diagnosis.failure_evidence import single_node
 from conformance.run.diagnosis.node_diagnosis import node_runs
 from conformance.run.judging.compare import is_acceptable
-from conformance.run.mutants.node_mutants import ADMISSIBLE, differs_where_determined, node_mutants
+from conformance.run.mutants.node_mutants import ADMISSIBLE, EQUIVALENT, differs_where_determined, node_mutants
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -175,6 +175,10 @@ NaN, infinities or large numbers is a mutant of the operators for which a case h
 Mistakes that level `must` admits on purpose do not count:
 
 {admissible}
+
+Mistakes that change no output which the page of the operator determines are no mutants:
+
+{equivalent}
 """
 """The page with the scores."""
 
@@ -187,8 +191,13 @@ def page(scores: dict[str, OperatorScore]) -> str:
         left = ", ".join(id.removeprefix(f"{name}-").replace("-", " ") for id in sorted(score.mutants - score.must))
         rows.append(f"| {name} | {row['mutants']} | {row['exercised']} | {row['must']} | {row['should']} | {left} |")
     admissible = "\n".join(f"- {mistake}: {reason}" for mistake, reason in ADMISSIBLE.items())
+    equivalent = "\n".join(
+        f"- {operator} {mistake}: {reason}" for operator, own in EQUIVALENT.items() for mistake, reason in own.items()
+    )
     sums = list(lines(scores, is_verbose=False))[-1]
-    return PAGE.format(sums=sums[0].upper() + sums[1:] + ".", rows="\n".join(rows), admissible=admissible)
+    return PAGE.format(
+        sums=sums[0].upper() + sums[1:] + ".", rows="\n".join(rows), admissible=admissible, equivalent=equivalent
+    )
 
 
 def main() -> int:

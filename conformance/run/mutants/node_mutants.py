@@ -15,6 +15,7 @@ Some mistakes have no meaning, and are no mutants:
 - A value is read or returned wrongly that no operand or output has, such as NaN.
 - A tensor is read or returned in a lower type although the bounds of all outputs are as wide as its rounding.
 - An older version is computed that does not allow the node, or whose outputs the bounds do not distinguish.
+- `EQUIVALENT` lists further mistakes of single operators that change no output.
 - The changed node is invalid, or its outputs differ only where the page determines no output: the computation returns
   None.
 """
@@ -54,7 +55,7 @@ RANK_LIMITS = (4, 5)
 AXIS_ATTRIBUTES = ("axis", "axes", "batch_axis", "time_axis", "concat_axis")
 """Attributes that are numbers of axes."""
 
-TYPE_ATTRIBUTES = ("to", "dtype", "output_dtype", "output_datatype", "stash_type", "softmax_precision")
+TYPE_ATTRIBUTES = ("to", "dtype", "output_dtype", "output_datatype", "stash_type", "softmax_precision", "precision")
 """Attributes that are numbers of element types."""
 
 WITHOUT_EFFECT = (
@@ -73,7 +74,11 @@ WITHOUT_EFFECT = (
 )
 """Texts of pages about attributes that have no determined effect, repeat a shape, or only permit a shape."""
 
-TRUTH = ("what to do in the presence of a missing value", "in the presence of a NaN input feature")
+TRUTH = (
+    "what to do in the presence of a missing value",
+    "what to do in the presence of a NaN",
+    "in the presence of a NaN input feature",
+)
 """Texts of pages about attributes whose elements are true unless they are 0."""
 
 WITHOUT_ORDER = "along which to reduce"
@@ -206,9 +211,11 @@ def node_mutants(run: NodeRun, right: Sequence[Array]) -> list[NodeMutant]:
         *special_rules(run),
     ]
     operator = run.node.op_type
+    equivalent = EQUIVALENT.get(operator, {})
     return [
         NodeMutant(f"{operator}-{mistake.replace(' ', '-')}", mistake, partial(_determined, compute))
         for mistake, compute in rules
+        if mistake not in equivalent
     ]
 
 
@@ -242,11 +249,12 @@ def attribute_rules(run: NodeRun) -> Iterator[Rule]:
             yield f"ignores {name}", _evaluated(run.with_attribute(name, None))
         if name in AXIS_ATTRIBUTES and name in given:
             yield f"counts {name} from the other end", _evaluated(_from_the_other_end(run, name, value))
-        if is_switch(operator, name) or attribute.description.startswith("Boolean"):
+        is_number_of_type = name in TYPE_ATTRIBUTES
+        if not is_number_of_type and (is_switch(operator, name) or attribute.description.startswith("Boolean")):
             other = 0 if value else 1
             if attribute.required or other != default:
                 yield f"takes {name} as {other}", _evaluated(run.with_attribute(name, other))
-        elif name in given and name not in TYPE_ATTRIBUTES:
+        elif name in given and not is_number_of_type:
             for mistake, changed in _misread(value):
                 has_no_meaning = (mistake == "reverses" and WITHOUT_ORDER in attribute.description) or (
                     mistake in {"negates", "is off by one in"} and any(text in attribute.description for text in TRUTH)
@@ -361,7 +369,8 @@ def operand_rules(run: NodeRun) -> Iterator[Rule]:
         is_of_one_type = first.dtype == second.dtype
         if is_of_one_type and run.node.op_type not in COMMUTATIVE:
             yield "swaps the first two inputs", _evaluated(run.with_inputs([second, first, *rest]))
-        if is_of_one_type and first.ndim != second.ndim and "broadcast" in (run.schema.doc or ""):
+        is_of_one_parameter = len(declared) == 1 or declared[0].type_str == declared[1].type_str
+        if is_of_one_parameter and first.ndim != second.ndim and "broadcast" in (run.schema.doc or ""):
             yield "broadcasts from the left", _evaluated(_aligned_left(run))
     computed = {formal.type_str for formal in run.schema.outputs}
     read = {
@@ -581,6 +590,21 @@ ADMISSIBLE: Mapping[str, str] = {
     "reads infinities as the largest number": "where a result is near the limit, an overflow may saturate or not",
 }
 """Mistakes that level `must` admits on purpose, with the reason."""
+
+EQUIVALENT: Mapping[str, Mapping[str, str]] = {
+    "Attention": {"negates softcap": "softcap * tanh(x / softcap) is the same for the negated number"},
+    "Dropout": {"ignores the input training_mode": "in training mode the outputs are random"},
+    "IsInf": {"reads NaN as 0": "neither NaN nor 0 is an infinity"},
+    "LinearClassifier": {"is off by one in multi_class": "the page gives the numbers other than 0 no formula"},
+    "OneHotEncoder": {"takes zeros as 0": "with 0, the page allows no category that is not in the list"},
+    "SVMRegressor": {
+        "is off by one in n_supports": "the number of support vectors repeats a shape unless it is 0",
+        "negates n_supports": "the number of support vectors repeats a shape unless it is 0",
+    },
+    "Shape": {"reads NaN as 0": "the output does not depend on the elements"},
+    "Size": {"reads NaN as 0": "the output does not depend on the elements"},
+}
+"""Mistakes of an operator that change no output that its page determines, with the reason. They are no mutants."""
 
 
 def special_rules(run: NodeRun) -> Iterator[Rule]:
