@@ -180,16 +180,22 @@ def found_errors(source: str) -> list[tuple[str, str, str]]:
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
     found = []
     for scope in [tree, *functions]:
+        nodes = list(ast.walk(scope))
+        calls = [
+            node
+            for node in nodes
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in AREAS
+        ]
+        if not calls:
+            continue
         texts = {
             target.id: text
-            for node in ast.walk(scope)
+            for node in nodes
             if isinstance(node, ast.Assign) and (text := template(node.value)) is not None
             for target in node.targets
             if isinstance(target, ast.Name)
         }
-        for node in ast.walk(scope):
-            if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in AREAS):
-                continue
+        for node in calls:
             if len(node.args) < 2:
                 continue
             name, *rest = node.args
