@@ -24,8 +24,8 @@ from conformance import __version__
 from conformance.corpus.cases.corpus import open_corpus
 from conformance.corpus.generation.export import CHECKSUMS, exported_files
 from conformance.corpus.generation.write_corpus import generate
-from conformance.own.model_cases.drawn_cases import drawn_cases
-from conformance.own.model_cases.onnx_cases import define_onnx_cases, node_cases
+from conformance.own.model_cases.drawn_cases import onnx_cases
+from conformance.own.model_cases.onnx_cases import node_cases
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -79,8 +79,7 @@ def write_corpus_archive(corpus: Path, folder: Path, name: str = "") -> dict[str
 
 def write_onnx_cases_archive(folder: Path) -> dict[str, str]:
     """Write the archive of the node cases of the installed onnx, as `write_corpus_archive` does."""
-    found = define_onnx_cases(node_cases())
-    found.cases += drawn_cases()
+    found = onnx_cases(node_cases())
     with tempfile.TemporaryDirectory() as scratch:
         corpus = Path(scratch) / "onnx-cases"
         generate(corpus, found.cases, found.version, lambda _: None, added=found.added_files())

@@ -1,7 +1,8 @@
-"""Cases of single nodes that are drawn from the declarations, for mistakes that no node case of onnx detects.
+"""Cases of single nodes that are drawn from the declarations, for mistakes and types that no node case of onnx has.
 
-`drawn_cases.toml` lists the seeds of each operator. `python -m checks.mutation.choose_seeds` chooses them: a seed is in
-the list because its node detects a mutant that neither the cases of onnx nor the seeds before it detect.
+`onnx_cases` adds them to onnx's own. `drawn_cases.toml` lists the seeds of each operator.
+`python -m checks.mutation.choose_seeds` chooses them: a seed is in the list because its node detects a mutant that
+neither the cases of onnx nor the seeds before it detect.
 
 `opset_cases` draws nodes of older versions of the operators. Each has the opset of a model that people have: `ALL`
 stands for all versions from `LEAST_OPSET` on.
@@ -10,7 +11,7 @@ stands for all versions from `LEAST_OPSET` on.
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import onnx
 
@@ -34,7 +35,7 @@ from conformance.own.model_cases.onnx_cases import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from conformance.exact.declarations.drawing import DrawnNode
@@ -52,7 +53,33 @@ ATTEMPTS = 10
 """Number of seeds that are tried for each case of a version."""
 
 MAX_ELEMENTS = 1_000
-"""Largest number of elements of the operands of a node of a version."""
+"""Largest number of elements of the operands of a node of a version or a type."""
+
+TYPE_CHOICE = "type "
+"""Begin of the names of the choices of a drawn node that are types of variables."""
+
+
+def onnx_cases(
+    given_cases: Collection[Any],
+    operators: Collection[str] | None = None,
+    progress: Callable[[str], None] = lambda _: None,
+) -> OnnxCases:
+    """Return the node cases of onnx with the answers of the reference, the drawn ones, and those of further types.
+
+    Args:
+        given_cases: the cases of onnx, as `node_cases` returns them.
+        operators: the operators whose cases are returned, or None for all.
+        progress: is called with the name of each case or operator.
+    """
+    found = define_onnx_cases(given_cases, progress, operators)
+    found.cases += drawn_cases(operators, progress)
+    found.cases += list(typed_cases(found.cases, operators, progress))
+    return found
+
+
+def count_drawn_cases(operators: Collection[str] | None = None) -> int:
+    """Return the number of names for which `onnx_cases` calls `progress` beside those of onnx's cases."""
+    return sum(map(len, _seeds(operators).values())) + len(_typed_operators(operators))
 
 
 def drawn_cases(
@@ -99,19 +126,102 @@ def chosen_onnx_cases(
             raise UnknownName("not-in-onnx", name=name, known=sorted(set(operators.values())))
     count = sum(not chosen or operator in chosen for operator in operators.values())
     with counter(count + count_drawn_cases(chosen)) as progress:
-        found = define_onnx_cases(given, progress, chosen)
-        found.cases += drawn_cases(chosen, progress)
-    return found
-
-
-def count_drawn_cases(operators: Collection[str] | None = None) -> int:
-    """Return the number of names for which `drawn_cases` calls `progress`."""
-    return sum(map(len, _seeds(operators).values()))
+        return onnx_cases(given, chosen, progress)
 
 
 def _seeds(operators: Collection[str] | None) -> dict[str, Sequence[str]]:
     declared = read_own_toml(__package__, "drawn_cases.toml").items()
     return {operator: seeds for operator, seeds in declared if operators is None or operator in operators}
+
+
+def typed_cases(
+    cases: Iterable[tuple[str, Case]],
+    operators: Collection[str] | None = None,
+    progress: Callable[[str], None] = lambda _: None,
+) -> Iterator[tuple[str, Case]]:
+    """Yield a case for each element type of the newest version of an operator that no given case has.
+
+    Its name has the type variable and the type: `test_add_ours_t_double`. A type has no case if the reference does not
+    answer drawn nodes of it, or if a corpus cannot have the answers.
+
+    Args:
+        cases: the cases that exist, with the names of their generators.
+        operators: the operators, or None for all.
+        progress: is called with the name of each operator.
+    """
+    known: set[tuple[str, str, str]] = set()
+    for _, case in cases:
+        known |= _newest_types(onnx.load_model_from_string(case.model))
+    for operator in _typed_operators(operators):
+        progress(operator)
+        yield from ((GENERATOR, case) for case in _cases_of_types(operator, known))
+
+
+def _typed_operators(operators: Collection[str] | None = None) -> list[str]:
+    chosen = [name for name, declared in declarations().items() if has_schemas(declared[0].domain)]
+    return [name for name in chosen if operators is None or name in operators]
+
+
+def _newest_types(model: onnx.ModelProto) -> set[tuple[str, str, str]]:
+    """Return operator, type variable and type of the tensors of nodes whose operators have their newest version.
+
+    Tensors between two nodes are left out.
+    """
+    versions = {each.domain: each.version for each in model.opset_import}
+    graph = model.graph
+    numbers = {value.name: value.type.tensor_type.elem_type for value in (*graph.input, *graph.output)}
+    numbers |= {tensor.name: tensor.data_type for tensor in graph.initializer}
+    types = {name: onnx.TensorProto.DataType.Name(number).lower() for name, number in numbers.items()}
+    found = set()
+    for node in graph.node:
+        with suppress(onnx.defs.SchemaError):
+            schema = onnx.defs.get_schema(node.op_type, node.domain)
+            if schema.since_version <= versions.get(node.domain, 0):
+                names = [*zip(node.input, schema.inputs, strict=False), *zip(node.output, schema.outputs, strict=False)]
+                operator = f"{node.domain}.{node.op_type}".removeprefix(".")
+                found |= {(operator, formal.type_str, types[name]) for name, formal in names if name in types}
+    return found
+
+
+def _cases_of_types(operator: str, known: set[tuple[str, str, str]]) -> Iterator[Case]:
+    """Yield a case for each type of a variable that is not known, and add all its types to the known ones."""
+    for place, declared in enumerate(declarations_of(operator)):
+        op_type = operator.removeprefix(f"{declared.domain}.")
+        newest = onnx.defs.get_schema(op_type, declared.domain).since_version
+        opsets = declared.opsets_of(operator)[::-1]
+        if newest not in opsets:
+            continue
+        chosen = {"declaration": place, "opset": opsets.index(newest)}
+        for name, count in _type_choices(operator, chosen).items():
+            for index in range(count):
+                yield from _case_of_type(operator, chosen, name, index, known)
+
+
+def _type_choices(operator: str, chosen: Mapping[str, int]) -> dict[str, int]:
+    """Return the choices of types of drawn nodes, with the number of their options."""
+    for attempt in range(ATTEMPTS):
+        with suppress(InvalidNodeError):
+            choices = draw_node(operator, f"types/{attempt}", chosen).choices
+            return {name: choice.count for name, choice in choices.items() if name.startswith(TYPE_CHOICE)}
+    return {}
+
+
+def _case_of_type(
+    operator: str, chosen: Mapping[str, int], name: str, index: int, known: set[tuple[str, str, str]]
+) -> Iterator[Case]:
+    """Yield the case of an option of a type; nothing if its type is known, or has no answer."""
+    variable = name.removeprefix(TYPE_CHOICE)
+    for attempt in range(ATTEMPTS):
+        with suppress(InvalidNodeError, Unsupported):
+            drawn = draw_node(operator, f"types/{name}/{index}/{attempt}", {**chosen, name: index})
+            text = drawn.choices[name].text
+            if (operator, variable, text) in known:
+                return
+            if element_count(drawn) <= MAX_ELEMENTS:
+                case = drawn_case(f"test_{operator}_ours_{variable}_{text}".lower().replace(".", "_"), drawn)
+                known |= _newest_types(drawn.model) | {(operator, variable, text)}
+                yield case
+                return
 
 
 def opset_versions(text: str, operators: Collection[str] | None = None) -> dict[str, list[tuple[int, int]]]:

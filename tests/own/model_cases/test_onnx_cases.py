@@ -12,6 +12,7 @@ from fractions import Fraction
 import numpy as np
 import onnx
 import pytest
+from onnx import TensorProto
 from onnx.backend.test.loader import load_model_tests
 from refusals import assert_bad_input
 from script_modules import script_module
@@ -21,7 +22,7 @@ from conformance.base.verdicts import Level
 from conformance.corpus.cases.case_loading import load_case_in_memory, read_case_json
 from conformance.corpus.cases.corpus import open_corpus
 from conformance.corpus.generation.write_corpus import generate
-from conformance.own.model_cases.drawn_cases import drawn_cases, opset_versions
+from conformance.own.model_cases.drawn_cases import drawn_cases, opset_versions, typed_cases
 from conformance.own.model_cases.onnx_cases import (
     DIFFERS_TAG,
     DRAWN_TAG,
@@ -233,6 +234,14 @@ def test_drawn_cases_have_one_node_of_their_operator_and_finite_bounds():
         assert [node.op_type for node in model.graph.node] == [case.tags[0]]
         assert DRAWN_TAG in case.tags
         assert all(answer.bound is None or np.isfinite(answer.bound).any() for answer in case.answers[0])
+
+
+def test_typed_cases_have_every_type_that_no_other_case_has():
+    first = [case for _, case in typed_cases([], {"Add", "Gather"})]
+    types = {onnx.ModelProto.FromString(case.model).graph.input[0].type.tensor_type.elem_type for case in first}
+    assert types >= {TensorProto.FLOAT, TensorProto.BFLOAT16, TensorProto.INT32, TensorProto.UINT8, TensorProto.BOOL}
+    left = [case for case in first if case.id != "test_add_ours_t_int32"]
+    assert [case.id for _, case in typed_cases([("", case) for case in left], {"Add"})] == ["test_add_ours_t_int32"]
 
 
 def test_generate_of_an_opset_writes_models_that_onnx_reads_as_its_versions(command, here):
