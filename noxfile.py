@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 from pathlib import Path
 from types import SimpleNamespace
@@ -152,7 +153,7 @@ def add_command_session(name: str, description: str, requirements: Sequence[str]
         session.install(*requirements)
         for command in commands:
             arguments = session.posargs if command is commands[-1] else ()
-            session.run(*command.split(), *arguments, env={"PYTHONPATH": f"{Path.cwd()}/tests/support"})
+            session.run(*shlex.split(command), *arguments, env={"PYTHONPATH": f"{Path.cwd()}/tests/support"})
 
     run.__doc__ = description
     nox.session(name=name)(run)
@@ -188,7 +189,11 @@ JOBS = {
         TESTS,
         f"{PYTEST} -m hypothesis --hypothesis-profile many",
     ),
-    "corpus": ("Run the tests that measure the whole corpus.", TESTS, f"{PYTEST} -m whole"),
+    "corpus": (
+        "Run the tests that measure the whole corpus, or compute for long.",
+        TESTS,
+        f"{PYTEST} -m 'whole or long'",
+    ),
     "lint": ("Check style, formatting, spelling, layers, structure, wording and generated files.", LINT, *CHECKS),
     "types": ("Check types.", TYPES, "mypy"),
     "generate": ("Write the corpus anew; `-- --check` prints how it differs.", SCRIPT, f"{GENERATE} --replace"),

@@ -72,6 +72,7 @@ def search(
     outputs.check()
     if coverage is not None:
         check_target(coverage)
+    executors = create_workers(workers, dask, print_notice)
     deadline = float("inf") if examples else time.time() + (seconds or default_of("search", "seconds"))
     job = SearchJob(
         tuple(subjects),
@@ -84,7 +85,7 @@ def search(
         level=Level(fail_level),
         until=deadline,
     )
-    outcome = run_search(job, create_workers(workers, dask, print_notice), resume, deadline, print_progress)
+    outcome = run_search(job, executors, resume, deadline, print_progress)
     if outcome.unsaved:
         print_notice(f"{resume} does not have the last {outcome.unsaved} examples.")
     if sys.stderr.isatty():

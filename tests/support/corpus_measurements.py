@@ -50,13 +50,13 @@ def detecting_cases() -> dict[str, str]:
 
 
 def _sample(corpus: Corpus) -> Corpus:
-    """Return the corpus with the cases that detect a mutant in the committed report, and a sixth of the others.
+    """Return the corpus with the cases that detect a mutant in the committed report, and a part of the others.
 
     Cases with stored states and equal names are kept too: one of them shows what another one left behind.
     """
     kept = {*detecting_cases().values(), *ONNX_CASES}
     kept |= {
-        id for id in corpus.cases if zlib.crc32(id.encode()) % 6 == 0 or re.search("_stored_state_|_one_name_", id)
+        id for id in corpus.cases if zlib.crc32(id.encode()) % 12 == 0 or re.search("_stored_state_|_one_name_", id)
     }
     kept |= {other.id for id in kept if (other := find_companion(corpus, corpus.cases[id]))}
     return replace(corpus, cases={id: case for id, case in corpus.cases.items() if id in kept})

@@ -178,16 +178,14 @@ def _newest_types(model: onnx.ModelProto) -> set[tuple[str, str, str]]:
             schema = onnx.defs.get_schema(node.op_type, node.domain)
             if schema.since_version <= versions.get(node.domain, 0):
                 names = [*zip(node.input, schema.inputs, strict=False), *zip(node.output, schema.outputs, strict=False)]
-                operator = f"{node.domain}.{node.op_type}".removeprefix(".")
-                found |= {(operator, formal.type_str, types[name]) for name, formal in names if name in types}
+                found |= {(node.op_type, formal.type_str, types[name]) for name, formal in names if name in types}
     return found
 
 
 def _cases_of_types(operator: str, known: set[tuple[str, str, str]]) -> Iterator[Case]:
     """Yield a case for each type of a variable that is not known, and add all its types to the known ones."""
     for place, declared in enumerate(declarations_of(operator)):
-        op_type = operator.removeprefix(f"{declared.domain}.")
-        newest = onnx.defs.get_schema(op_type, declared.domain).since_version
+        newest = onnx.defs.get_schema(operator, declared.domain).since_version
         opsets = declared.opsets_of(operator)[::-1]
         if newest not in opsets:
             continue
@@ -214,6 +212,8 @@ def _case_of_type(
     for attempt in range(ATTEMPTS):
         with suppress(InvalidNodeError, Unsupported):
             drawn = draw_node(operator, f"types/{name}/{index}/{attempt}", {**chosen, name: index})
+            if name not in drawn.choices:  # an operand of this type is left out
+                continue
             text = drawn.choices[name].text
             if (operator, variable, text) in known:
                 return

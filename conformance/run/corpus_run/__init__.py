@@ -1,1 +1,1 @@
-"""Runs of the corpus inside pytest: selection, items, session, recorder, results file and terminal output."""
+"""Runs of the corpus by the command line and by pytest: selection, session, recorder, results file and terminal."""

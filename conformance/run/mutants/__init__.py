@@ -3,7 +3,8 @@
 The mutants are in TOML files, which this module reads. `adam.toml`, `momentum.toml`, `adagrad.toml` and `argmax.toml`
 have the mutants of one operator each. `monotone.toml` has the mutants of the operators before ArgMax. The other files
 have mutants that several operators have in common. `mutant` defines a mutant and runs it. `wrappers`,
-`optimizer_wrappers`, `argmax_wrappers` and `arithmetic` define the functions that the files can name.
+`optimizer_wrappers`, `argmax_wrappers` and `arithmetic` define the functions that the files can name. `node_mutants`
+makes mutants of a node of any other operator.
 
 A file of held-out mutants (`checks.mutation.held_out`) has the same format. Each `[[mutant]]` is a wrong
 implementation:

@@ -228,6 +228,7 @@ assert "eliminate_loop_with_const_trip_count" in first.metadata_props[0].value
 
 
 @pytest.mark.programs
+@pytest.mark.long
 def test_wrong_pass_of_an_isolated_onnxsim_is_found(command: Any, tmp_path: Path) -> None:
     pytest.importorskip("onnxsim")
     model = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["" : 17]>

@@ -137,6 +137,7 @@ def test_pair_of_which_no_case_shows_one_alone_is_named(bench):
 
 
 @pytest.mark.whole
+@pytest.mark.long
 def test_mutant_with_an_unknown_fault_explains_its_part(bench):
     def raising(kernel):
         def run(node, inputs):
@@ -177,6 +178,7 @@ def test_unexplained_group_has_its_common_properties(whole_corpus, judged_cases,
 
 
 @pytest.mark.whole
+@pytest.mark.long
 def test_mistake_that_two_mutants_make_together_is_named_by_both(bench):
     text, operator = "does nothing where there are several tensors", "Adam"
     (mistake,) = (one for one in MISTAKES if (one.text, one.operator) == (text, operator))
@@ -188,7 +190,7 @@ def test_mistake_that_two_mutants_make_together_is_named_by_both(bench):
 @pytest.mark.parametrize(
     ("text", "condition"),
     [
-        ("adds 1 for a negative axis", "have a negative axis of ArgMax"),
+        pytest.param("adds 1 for a negative axis", "have a negative axis of ArgMax", marks=pytest.mark.long),
         ("adds 1 for vectors", "have dimensions of a tensor = 1"),
     ],
 )

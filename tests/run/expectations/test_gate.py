@@ -115,7 +115,7 @@ def known_faults(family: str) -> tuple[Mutant, ...]:
 
 
 @pytest.mark.whole
-@pytest.mark.parametrize("family", ["Momentum", "ArgMax"])
+@pytest.mark.parametrize("family", ["Momentum", pytest.param("ArgMax", marks=pytest.mark.long)])
 def test_gate_fails_for_each_mutant_that_is_added_to_known_faults(whole_corpus, judged_cases, family):
     detecting, known = detecting_cases(), known_faults(family)
     judged = enumerate(judged_cases[family])

@@ -61,6 +61,7 @@ def uninterrupted():
 
 
 @pytest.mark.programs
+@pytest.mark.long
 def test_search_continues_after_killed_scheduler(tmp_path, uninterrupted):
     cluster = make_cluster(1)
     with JobState(tmp_path / "state", job()) as state:

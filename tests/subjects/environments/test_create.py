@@ -195,6 +195,7 @@ def test_create_unusable_release_is_refused_and_leaves_nothing(cache, index, rel
     assert environment_folders() == []
 
 
+@pytest.mark.long
 def test_create_without_uv_uses_venv_and_pip(make, monkeypatch, tmp_path):
     which = shutil.which
     monkeypatch.setattr(shutil, "which", lambda name: None if name == "uv" else which(name))

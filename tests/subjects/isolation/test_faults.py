@@ -94,7 +94,7 @@ FAULTS = [
     (fakes.returns_masked_arrays, None, FAIL, "compare", "wrong"),
     (fakes.returns_much, None, ERROR, "run", ""),
     (fakes.hangs_when_freed, SHORT, TIMEOUT, "run", "within 4 s"),
-    (fakes.writes_gigabytes, PATIENT, PASS, None, ""),
+    pytest.param(fakes.writes_gigabytes, PATIENT, PASS, None, "", marks=pytest.mark.long),
     (fakes.opens_many_files, None, PASS, None, ""),
 ]
 
