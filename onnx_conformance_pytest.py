@@ -63,7 +63,11 @@ def _declaration(name: str, option: OptionEntry) -> tuple[str, dict[str, Any]]:
     """Return the name and the keyword arguments of `addoption` that declare an option of a run."""
     help = option.help[0].lower() + option.help[1:].removesuffix(".").replace("%", "%%")
     if option.default is True:
-        return f"--onnx-no-{name.replace('_', '-')}", {"dest": f"onnx_{name}", "action": "store_false", "help": f"do not {help}"}
+        return f"--onnx-no-{name.replace('_', '-')}", {
+            "dest": f"onnx_{name}",
+            "action": "store_false",
+            "help": f"do not {help}",
+        }
     flag = f"--onnx-{name.replace('_', '-')}"
     if option.type is bool:
         return flag, {"action": "store_true", "help": help}
