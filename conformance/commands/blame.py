@@ -110,7 +110,7 @@ def blame(
 
         session = Session(request, opened, show, print_progress, known, partial(releases_worth_comparing, store))
         fails = _run(session, json, html).fails(Level(fail_level))
-        _write_reports(session.document, json, html, passes=not fails, folder=output if session.reduced else None)
+        _write_reports(session, json, html, passes=not fails, folder=output if session.reduced else None)
         print_written_reports(reports)
         if output is not None and session.reduced is not None:
             write_reproduction(output, session)
@@ -128,7 +128,7 @@ def _run(session: Session, json: Path | None, html: Path | None) -> BlameVerdict
     except (KeyboardInterrupt, SubjectError):
         print_progress("")
         if session.has_news:
-            _write_reports(session.document, json, html, passes=False)
+            _write_reports(session, json, html, passes=False)
             if json is not None:
                 print_line(f"Continue with the same options and --resume {json}", err=True)
         raise
@@ -187,15 +187,16 @@ def _subjects(
 
 
 def _write_reports(
-    document: BlameDocument, json: Path | None, html: Path | None, *, passes: bool, folder: Path | None = None
+    session: Session, json: Path | None, html: Path | None, *, passes: bool, folder: Path | None = None
 ) -> None:
-    """Write the document and its page, which has a link to the reproduction folder if there is one."""
+    """Write the document of a session and its page, which has a link to the reproduction folder if there is one."""
     from conformance.own.blame.blame_report import render_page
 
-    write_json_atomically(json, document)
+    write_json_atomically(json, session.document)
     if html is not None:
         address = "" if folder is None else quote(os.path.relpath(folder, html.parent))
-        write_text_atomically(html, render_page(document, passes=passes, folder=address))
+        page = render_page(session.document, passes=passes, folder=address, whole=session.request.model.prepared)
+        write_text_atomically(html, page)
 
 
 def _read_document(path: Path) -> BlameDocument:

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from conformance.base.pages import templating
 from conformance.own.audit import audit_report
 from conformance.own.audit.audit_report import AuditOutcome
 from conformance.own.audit.judgement import NodeVerdict
-from conformance.own.audit.layout import layered_layout
+from conformance.own.graphs.layout import curve, layered_layout, short_label
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,13 +47,6 @@ def render_page(
         colour=colour_class,
         chart=draw_errors,
     )
-
-
-NODE_HEIGHT = 24.0
-"""Height of a node in the graph."""
-
-MAX_LABEL_LENGTH = 18
-"""Characters of an operator's name in the graph."""
 
 
 @dataclass(frozen=True)
@@ -100,10 +92,9 @@ def draw_graph(audit: SubjectAudit) -> Drawing:
         after[first].append(nodes[second])
     drawn = []
     for number, node in nodes.items():
-        name = audit_report.operator_name(node)
-        label = name if len(name) <= MAX_LABEL_LENGTH else f"{name[: MAX_LABEL_LENGTH - 1]}…"
+        label = short_label(audit_report.operator_name(node))
         drawn.append(PlacedNode(node, *layout.places[number], label, before[number], after[number]))
-    return Drawing(layout.width, layout.height, drawn, [_path(points) for points in layout.courses.values()])
+    return Drawing(layout.width, layout.height, drawn, list(map(curve, layout.courses.values())))
 
 
 CHART_HEIGHT = 220.0
@@ -170,18 +161,6 @@ def draw_errors(audit: SubjectAudit) -> ErrorChart:
     ]
     lines = [(f"1e{level}", place(10.0**level)) for level in range(int(lowest) + 1, int(highest) + 1, 4)]
     return ErrorChart(CHART_MARGIN + CHART_STEP * (len(points) + 2), CHART_HEIGHT, points, lines)
-
-
-def _path(points: Sequence[tuple[float, float]]) -> str:
-    """Return a curve through some points, from the lower side of the first node to the upper side of the last."""
-    (x, y) = points[0]
-    (last_x, last_y) = points[-1]
-    places = [(x, y + NODE_HEIGHT / 2), *points[1:-1], (last_x, last_y - NODE_HEIGHT / 2)]
-    curves = [
-        f"C{x:g} {(y + next_y) / 2:g} {next_x:g} {(y + next_y) / 2:g} {next_x:g} {next_y:g}"
-        for (x, y), (next_x, next_y) in pairwise(places)
-    ]
-    return f"M{places[0][0]:g} {places[0][1]:g}{''.join(curves)}"
 
 
 def colour_class(node: JudgedNode) -> str:

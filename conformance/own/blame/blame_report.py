@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import re
+from collections import defaultdict, deque
+from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,13 +19,14 @@ from conformance.base.pages import templating
 from conformance.base.serialization.decoding import encode_document
 from conformance.base.serialization.printable_text import escape_markdown, escape_unprintable, one_line, ratio_text
 from conformance.exact.models.arrays import tensor_of
-from conformance.exact.models.graphs import normal_domain, operator_text
+from conformance.exact.models.graphs import graph_edges, is_operator, normal_domain, operator_text
 from conformance.own.blame.verdict import BlameOutcome, BlameVerdict
+from conformance.own.graphs.layout import curve, layered_layout, short_label
 from conformance.run.diagnosis.reproduction.reproduction_folder import printed_model
 from conformance.run.diagnosis.reproduction.subject_file import subject_files
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from conformance.own.blame.blame_session import Session
     from conformance.own.blame.difference import Difference, OutputDifference
@@ -190,17 +193,89 @@ _SENTENCES: Mapping[BlameOutcome, str] = {
 }
 
 
-def render_page(document: BlameDocument, *, passes: bool, folder: str = "") -> str:
+MAX_DRAWN_NODES = 400
+"""Number of nodes of a graph that the page draws; of a larger model, those that are nearest to the reduced model."""
+
+
+@dataclass(frozen=True)
+class MarkedNode:
+    """A node in the graph: its centre, its label, its name, and whether the reduced model has it."""
+
+    x: float
+    y: float
+    label: str
+    name: str
+    is_reduced: bool
+
+
+@dataclass(frozen=True)
+class MarkedGraph:
+    """The graph of a model: its size, its nodes, its edges as paths of SVG, and the number of nodes left out."""
+
+    width: float
+    height: float
+    nodes: list[MarkedNode]
+    edges: list[str]
+    left_out: int
+
+
+def draw_graph(whole: onnx.ModelProto, reduced: onnx.ModelProto) -> MarkedGraph:
+    """Return the graph of a model in which the nodes of the reduced model are marked; constants are left out.
+
+    A node of the reduced model has the name of an output in common with the whole model, unless a step replaced it.
+    """
+    kept = {name for node in reduced.graph.node for name in node.output if name}
+    nodes = {number: node for number, node in enumerate(whole.graph.node) if not is_operator(node, "Constant")}
+    marked = [number for number, node in nodes.items() if not kept.isdisjoint(node.output)]
+    edges = [(first, second) for first, second in graph_edges(whole.graph) if first in nodes and second in nodes]
+    chosen = sorted(_nearest(marked or list(nodes)[:1], edges, MAX_DRAWN_NODES))
+    layout = layered_layout(chosen, edges)
+    drawn = [
+        MarkedNode(
+            *layout.places[number],
+            short_label(operator_text(nodes[number].op_type, nodes[number].domain)),
+            nodes[number].name or next(iter(nodes[number].output), ""),
+            number in marked,
+        )
+        for number in chosen
+    ]
+    return MarkedGraph(
+        layout.width, layout.height, drawn, list(map(curve, layout.courses.values())), len(nodes) - len(chosen)
+    )
+
+
+def _nearest(start: Iterable[int], edges: Iterable[tuple[int, int]], most: int) -> list[int]:
+    """Return some nodes and those that are nearest to them, at most so many."""
+    neighbours: dict[int, list[int]] = defaultdict(list)
+    for first, second in edges:
+        neighbours[first].append(second)
+        neighbours[second].append(first)
+    found = dict.fromkeys(start)
+    pending = deque(found)
+    while pending and len(found) < most:
+        new = [each for each in neighbours[pending.popleft()] if each not in found]
+        found.update(dict.fromkeys(new))
+        pending.extend(new)
+    return list(found)[:most]
+
+
+def render_page(
+    document: BlameDocument, *, passes: bool, folder: str = "", whole: onnx.ModelProto | None = None
+) -> str:
     """Return the HTML page of a document. Every text is escaped.
 
     Args:
         document: the document.
         passes: whether the command passes.
         folder: the address of the reproduction folder; empty if there is none.
+        whole: the whole model, whose graph is drawn; None to draw none.
     """
     verdict = document.steps.verdict
+    reduction = document.steps.reduction
     return templating.render_page(
         "blame.html.j2",
+        styles=["audit.css"],
+        drawing=None if whole is None or reduction is None else draw_graph(whole, reduction.read().model),
         document=document,
         sections=_sections(document),
         inputs=[("Inputs", text or "none") for text in document.inputs],

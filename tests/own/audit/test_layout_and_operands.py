@@ -13,10 +13,10 @@ from onnx import helper
 
 from conformance.exact.judgement.node_comparison import JudgedElement, operand_texts
 from conformance.exact.reference.numbers.enclosure import Enclosure
-from conformance.own.audit import layout as layouts
 from conformance.own.audit.audit_report import should_text, wrong_text
 from conformance.own.audit.judgement import JudgedNode, NodeVerdict
-from conformance.own.audit.layout import BEND_WIDTH, NODE_WIDTH, layered_layout
+from conformance.own.graphs import layout as layouts
+from conformance.own.graphs.layout import BEND_WIDTH, NODE_WIDTH, layered_layout
 from conformance.subjects.calling.request import SubjectFailure, format_exception
 
 # The layout of a model's graph: rows follow the edges, nodes do not overlap, and large graphs stay fast.

@@ -20,7 +20,8 @@ from refusals import assert_bad_input, assert_raises
 from repository import exec_subject
 
 from conformance.base.serialization.decoding import decode_json, encode_json
-from conformance.own.blame.blame_report import folder_files, issue_text, render_page, step_lines
+from conformance.own.blame import blame_report
+from conformance.own.blame.blame_report import draw_graph, folder_files, issue_text, render_page, step_lines
 from conformance.own.blame.blame_session import Request, Session, quantization_steps, with_steps
 from conformance.own.blame.difference import Difference, OutputDifference
 from conformance.own.blame.document import BlameDocument, decode_document
@@ -397,6 +398,20 @@ def test_interrupted_search_of_passes_continues_with_the_tried_sets(long_model: 
     assert second.document.tried is UNSET
 
 
+def test_graph_of_the_page_marks_the_nodes_of_the_reduced_model(
+    long_model: LoadedModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = session_for(long_model, "correct", "wrong_abs")
+    session.run()
+    assert session.reduced is not None
+    drawing = draw_graph(long_model.prepared, session.reduced.model)
+    assert [node.label for node in drawing.nodes if node.is_reduced] == ["Abs"]
+    assert (len(drawing.nodes), drawing.left_out) == (31, 0)
+    monkeypatch.setattr(blame_report, "MAX_DRAWN_NODES", 3)
+    drawing = draw_graph(long_model.prepared, session.reduced.model)
+    assert ([node.label for node in drawing.nodes], drawing.left_out) == (["Tanh", "Abs", "Tanh"], 28)
+
+
 def test_interrupted_reduction_continues_with_the_smallest_model(long_model: LoadedModel) -> None:
     first = session_for(long_model, "correct", "wrong_abs")
 
@@ -510,6 +525,10 @@ def test_page_shows_injected_names_as_text(tmp_path: Path) -> None:
     session = session_for(model, "correct", optimizer="wrong_in_injected_pass")
     session.run()
     page = render_page(session.document, passes=False)
+    graph = PageParser()
+    graph.feed(render_page(session.document, passes=False, whole=model.prepared))
+    assert graph.tags.count("rect") == len(nodes)
+    assert set(graph.tags).isdisjoint({"script", "img"})
     parser = PageParser()
     parser.feed(page)
     assert set(parser.tags).isdisjoint({"script", "img"})

@@ -23,6 +23,12 @@ NODE_WIDTH = 132.0
 BEND_WIDTH = 24.0
 """Distance of an edge that passes a row from its neighbours."""
 
+NODE_HEIGHT = 24.0
+"""Height of a node."""
+
+MAX_LABEL_LENGTH = 18
+"""Characters of an operator's name in a node."""
+
 MAX_BENDS = 20_000
 """Number of bends above which edges are drawn as straight lines."""
 
@@ -147,3 +153,20 @@ def _place(row: Sequence[int], wanted: Mapping[int, float], widths: Mapping[int,
         last = node
     for node in row:
         x[node] -= shift / len(row)
+
+
+def curve(points: Sequence[tuple[float, float]]) -> str:
+    """Return the SVG path through some points, from the lower side of the first node to the upper side of the last."""
+    (x, y) = points[0]
+    (last_x, last_y) = points[-1]
+    places = [(x, y + NODE_HEIGHT / 2), *points[1:-1], (last_x, last_y - NODE_HEIGHT / 2)]
+    curves = [
+        f"C{x:g} {(y + next_y) / 2:g} {next_x:g} {(y + next_y) / 2:g} {next_x:g} {next_y:g}"
+        for (x, y), (next_x, next_y) in pairwise(places)
+    ]
+    return f"M{places[0][0]:g} {places[0][1]:g}{''.join(curves)}"
+
+
+def short_label(name: str) -> str:
+    """Return the name of an operator as a node has it."""
+    return name if len(name) <= MAX_LABEL_LENGTH else f"{name[: MAX_LABEL_LENGTH - 1]}…"
