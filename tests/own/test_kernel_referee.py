@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from script_modules import script_module
@@ -92,6 +94,18 @@ def is_wrong_in_a_range(a, b):
 def test_mistake_of_some_shapes_or_numbers_is_detected_with_each_salt(kernel, salt):
     with np.errstate(all="ignore"):
         assert judge_kernel(kernel, "Add", salt=salt).faults
+
+
+def test_equal_sizes_of_an_attention_are_not_all_made_large():
+    shapes = []
+
+    def refuse(*inputs):
+        shapes.extend(each.shape for each in inputs if each is not None)
+        raise NotImplementedError
+
+    judge_kernel(refuse, "Attention", salt="z0")
+    assert any(331 in shape or 1031 in shape for shape in shapes)
+    assert max(map(math.prod, shapes)) <= 2**12
 
 
 def test_array_of_another_library_is_accepted_as_output():

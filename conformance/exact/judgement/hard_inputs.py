@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import count as numbers_from
 from itertools import islice
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -223,8 +224,8 @@ EQUAL_SIZES = (3, 5)
 LARGE_SIZES = (1031, 331)
 """Sizes that all axes of equal inputs have, and sizes of the long axis of large inputs, the first choice first."""
 
-MAX_LARGE_ELEMENTS = 2**14
-"""Largest number of elements of the large inputs of a call."""
+MAX_RESIZED_ELEMENTS = 2**12
+"""Largest number of elements of the inputs with other sizes; an attention has the square of a size as scores."""
 
 RESIZED_CALLS = 3
 """Number of sets of elements of equal and of large inputs."""
@@ -260,32 +261,36 @@ def large_sizes(
     first = inputs[0]
     for old in dict.fromkeys(first.shape[::-1] if first is not None else ()):
         resized = [_resized(inputs, {old: large}) for large in LARGE_SIZES if old > 1]
-        small = [each for each in resized if _size(each) <= MAX_LARGE_ELEMENTS]
-        other = _first_fitting(operator, small, opset, attributes)
+        other = _first_fitting(operator, resized, opset, attributes)
         if other is not None:
             yield from islice(inputs_like(operator, other, opset, f"{salt}/{old}", attributes), 1)
             yield _of_all_magnitudes(operator, other, opset, f"{salt}/{old}", attributes)
 
 
-def _size(inputs: Sequence[Array | None]) -> int:
-    return sum(each.size for each in inputs if each is not None)
-
-
 def _first_fitting(
-    operator: str, every: Iterable[list[Array | None]], opset: int | None, attributes: dict[str, Any]
+    operator: str, every: Iterable[list[Array | None] | None], opset: int | None, attributes: dict[str, Any]
 ) -> list[Array | None] | None:
     version = _choices(operator, opset)[0]
-    return next((each for each in every if _fit(operator, each, attributes, version)), None)
+    return next((each for each in every if each is not None and _fit(operator, each, attributes, version)), None)
 
 
-def _resized(inputs: Sequence[Array | None], sizes: Mapping[int, int]) -> list[Array | None]:
-    """Return inputs with new sizes, by the old size, of the tensors of the first one's type; elements are repeated."""
+def _resized(inputs: Sequence[Array | None], sizes: Mapping[int, int]) -> list[Array | None] | None:
+    """Return inputs with new sizes, by the old size; elements are repeated. None if they would be too large.
+
+    A vector of another type than the first input stays, because it may have axes or sizes.
+    """
     kind = None if inputs[0] is None else inputs[0].dtype
-    return [
-        np.resize(each, tuple(sizes.get(size, size) for size in each.shape))
-        if each is not None and each.dtype == kind
-        else each
+    shapes = [
+        tuple(sizes.get(size, size) for size in each.shape)
+        if each is not None and (each.dtype == kind or each.ndim > 1)
+        else None
         for each in inputs
+    ]
+    if sum(prod(shape) for shape in shapes if shape is not None) > MAX_RESIZED_ELEMENTS:
+        return None
+    return [
+        each if each is None or shape is None else np.resize(each, shape)
+        for each, shape in zip(inputs, shapes, strict=True)
     ]
 
 

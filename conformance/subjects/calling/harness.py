@@ -141,8 +141,8 @@ DEFAULT_DEVICE = "CPU"
 UNSUPPORTED_CLASSES = {"BackendIsNotSupposedToImplementIt", "NotImplemented", "NotImplementedError", "Unsupported"}
 """Names of exceptions by which a subject reports that it does not support a model."""
 
-_NOT_REGISTERED_TEXT = "is not a registered function/op"
-"""Text of an error of `onnxruntime.backend` for an unsupported operator; that module needs no adapter."""
+_UNSUPPORTED_TEXTS = ("is not a registered function/op", "Failed to construct locale")
+"""Texts of a `Fail` of ONNX Runtime for an unsupported operator, and for a locale that this machine does not have."""
 
 NUMPY_TYPES = {
     **{name: name for name in ("bool", "float16", "bfloat16", "complex64", "complex128")},
@@ -614,7 +614,7 @@ def is_unsupported(error: BaseException) -> bool:
     """
     names = [type.__dict__["__name__"].__get__(cls) for cls in type.__dict__["__mro__"].__get__(type(error))]
     return any(name in UNSUPPORTED_CLASSES for name in names) or (
-        names[0] == "Fail" and _NOT_REGISTERED_TEXT in message_of(error)
+        names[0] == "Fail" and any(text in message_of(error) for text in _UNSUPPORTED_TEXTS)
     )
 
 

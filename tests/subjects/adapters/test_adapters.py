@@ -179,3 +179,8 @@ def test_graph_inputs_unknown_dimension_accepts_any_size():
 def test_is_unsupported_depends_on_class_name():
     assert is_unsupported(Unsupported("no such operator"))
     assert not is_unsupported(ValueError("is not a registered function/op"))
+
+
+@pytest.mark.parametrize("message", ["Acme is not a registered function/op", "Failed to construct locale with name:x"])
+def test_is_unsupported_knows_what_onnxruntime_or_this_machine_lacks(message):
+    assert is_unsupported(type("Fail", (Exception,), {})(message))
