@@ -112,7 +112,7 @@ def chosen_onnx_cases(
         counter: opens the display of the progress of a number of cases.
 
     Raises:
-        UnknownName: onnx has no case of a chosen operator.
+        UnknownName: there is no case of a chosen operator, of onnx or drawn.
         UsageError: the opset does not exist, or a chosen operator has no declaration.
     """
     if opset is not None:
@@ -121,9 +121,10 @@ def chosen_onnx_cases(
             return OnnxCases(list(opset_cases(versions, progress)))
     given = node_cases()
     operators = operators_by_case(given)
+    known = {*operators.values(), *_seeds(None)}
     for name in chosen or ():
-        if name not in operators.values():
-            raise UnknownName("not-in-onnx", name=name, known=sorted(set(operators.values())))
+        if name not in known:
+            raise UnknownName("not-in-onnx", name=name, known=sorted(known))
     count = sum(not chosen or operator in chosen for operator in operators.values())
     with counter(count + count_drawn_cases(chosen)) as progress:
         return onnx_cases(given, chosen, progress)

@@ -259,6 +259,13 @@ def test_generate_of_an_opset_writes_models_that_onnx_reads_as_its_versions(comm
     assert np.isfinite(rows[0].bound).any()
 
 
+def test_generate_of_an_operator_without_a_case_of_onnx_writes_drawn_ones(command, here):
+    assert command("generate", "--onnx", "--operator", "SVMClassifier", "--output", "drawn").status == 0
+    corpus = open_corpus(here / "drawn")
+    assert corpus.cases
+    assert all(id.startswith("test_svmclassifier_ours_") for id in corpus.cases)
+
+
 @pytest.mark.parametrize("operator", ["GRU", "Softmax"])
 def test_generate_of_all_opsets_has_cases_of_each_version(operator, command, here):
     assert command("generate", "--onnx", "--operator", operator, "--opset", "all", "--output", "old").status == 0
