@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from enclosed_nodes import declared_hard_numbers, enclosed, is_admissible
 
-from conformance import judge
+from conformance import hard_inputs, judge
 
 F = np.float32
 D = np.float64
@@ -664,3 +664,18 @@ def test_a_form_of_a_recurrent_operator_is_within_the_bounds(
     results = [np.stack(states)[:, None], h[None], *([cell[None]] if operator == "LSTM" else [])]
     judgement = judge(operator, [x, W, R, B], results, opset=14, hidden_size=4)
     assert not judgement.is_wrong, str(judgement)
+
+
+@pytest.mark.parametrize("dtype", [F, np.float16, D])
+@pytest.mark.parametrize("fmod", [0, 1])
+def test_mod_by_the_formula_of_the_page_is_within_the_bounds(fmod: int, dtype: Any) -> None:
+    like = [np.zeros(200, dtype)] * 2
+    with np.errstate(all="ignore"):
+        for A, B in hard_inputs("Mod", like=like, count=6, opset=28, fmod=fmod):
+            usual = np.isfinite(A) & np.isfinite(B) & (B != 0)
+            a, b = A[usual], B[usual]
+            by_formula = (a - (np.trunc if fmod else np.floor)(a / b) * b).astype(dtype)
+            for actual in (by_formula, (np.fmod if fmod else np.mod)(a, b)):
+                judgement = judge("Mod", [a, b], [actual], opset=28, fmod=fmod)
+                assert not judgement.is_wrong, str(judgement)
+    assert judge("Mod", [dtype([7.5]), dtype([2])], [dtype([1.25])], opset=28, fmod=fmod).is_wrong

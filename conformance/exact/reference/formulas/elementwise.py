@@ -354,7 +354,8 @@ def _tan(_: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
 def _mod(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     """Enclose Mod. With `fmod` the result is exact; otherwise one addition of B rounds.
 
-    At level `must`, a kernel may compute the formula A - Floor(A / B) * B of the page with three roundings.
+    At level `must`, a kernel may compute the formula of the page with three roundings: A - Floor(A / B) * B, and from
+    opset 28 on A - Trunc(A / B) * B with `fmod`.
     """
     A = tensor(inputs[0])
     B = tensor(inputs[1])
@@ -362,14 +363,14 @@ def _mod(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
         raise Unsupported("rounding of an input decides the result of Mod")
     shape = np.broadcast_shapes(A.shape, B.shape)
     exact = np.zeros(shape)
-    if node.attributes.get("fmod", 0):
-        return [Enclosure(np.fmod(A.value, B.value), exact, A.dtype)]
-    if node.opset < 28:
+    truncates = bool(node.attributes.get("fmod", 0))
+    if not truncates and node.opset < 28:
         raise Unsupported("Mod of floating-point numbers with fmod = 0 below opset 28")
-    value = np.mod(A.value, B.value)
+    value = (np.fmod if truncates else np.mod)(A.value, B.value)
+    if truncates and (is_strict() or node.opset < 28):
+        return [Enclosure(value, exact, A.dtype)]
     is_finite = np.isfinite(A.value) & np.isfinite(B.value) & (B.value != 0)
-    result = Enclosure(value, exact, A.dtype)
-    rounded = result.with_roundings(np.ones(shape), exact == 0)
+    rounded = Enclosure(value, exact, A.dtype).with_roundings(np.ones(shape), exact == 0)
     is_unrounded = (value == np.fmod(A.value, B.value)) | ~is_finite
     error = np.where(is_unrounded, 0.0, rounded.error)
     if not is_strict():
@@ -377,7 +378,12 @@ def _mod(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
         rounding = ROUNDINGS["multiple in Mod"] * float(format_of(A.dtype).unit_roundoff)
         distance = np.where(is_finite, rounding * (np.abs(A.value) + size), 0.0)
         is_near_multiple = (np.abs(value) <= distance) | (np.abs(value) >= size - distance)
-        error = np.where(is_finite & (A.value != 0), distance + np.where(is_near_multiple, size, 0.0), error)
+        by_formula = distance + np.where(is_near_multiple, size, 0.0)
+        largest = float(format_of(A.dtype).largest)  # the quotient may overflow, and the product if it is rounded up
+        overflows = (np.abs(A.value) + distance >= largest) | (np.abs(A.value) / size >= largest)
+        by_formula = np.where(overflows, np.inf, by_formula)
+        has_quotient = (A.value != 0) if not truncates else np.abs(A.value) >= size - distance  # 0 otherwise
+        error = np.where(is_finite & has_quotient, by_formula, error)
     return [Enclosure(value, error, A.dtype)]
 
 
