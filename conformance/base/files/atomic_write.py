@@ -301,7 +301,7 @@ def open_zip(stream: BinaryIO) -> zipfile.ZipFile:
     """Open a zip archive of any origin, whose directory is limited.
 
     Raises:
-        ValueError: the content is not a zip archive, or its directory is too large.
+        ValueError: the content is not a zip archive, its directory is too large, or two members have one name.
     """
     import zipfile  # few commands read an archive
 
@@ -311,6 +311,9 @@ def open_zip(stream: BinaryIO) -> zipfile.ZipFile:
     except (zipfile.BadZipFile, NotImplementedError, OverflowError, ValueError, struct.error) as error:
         raise ValueError(str(error)) from None
     reads.is_limited = False
+    names = archive.namelist()
+    if len(set(names)) < len(names):
+        raise ValueError("two of its members have the same name")
     return archive
 
 

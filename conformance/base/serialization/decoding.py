@@ -142,6 +142,18 @@ def decode_json(content: bytes, max_values: int = MAX_VALUES) -> Any:
         return msgspec.json.decode(content)
 
 
+def distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object of a JSON document; the hook of Python's decoder, which else keeps the last of equal keys.
+
+    Raises:
+        ValueError: two keys are equal.
+    """
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("it has two equal keys in an object")
+    return found
+
+
 MAX_TOML_KEY_PARTS = 64
 """Largest number of parts of a dotted TOML key. The time of Python's parser grows with the square of this number."""
 
@@ -271,11 +283,19 @@ class JsonReader(Generic[T]):
         type: a Struct, a dataclass, or a union of tagged Structs.
         has_infinities: whether a number may be the text of an infinity or of NaN, as `encode_json` writes it.
         max_values: largest number of values of a document, see `document_limits`.
+        is_record: whether the documents are lines that the suite wrote: two equal keys are refused then, and only a
+            line in another form is read a second time for that.
     """
 
     def __init__(
-        self, type: type[T] | UnionType, *, has_infinities: bool = False, max_values: int = MAX_VALUES
+        self,
+        type: type[T] | UnionType,
+        *,
+        has_infinities: bool = False,
+        max_values: int = MAX_VALUES,
+        is_record: bool = False,
     ) -> None:
+        self._is_record = is_record
         self._type = type
         self._is_strict = not has_infinities
         self._max_values = max_values
@@ -295,6 +315,11 @@ class JsonReader(Generic[T]):
         with malformed_errors():
             check_limits(bytes(content), self._max_values)
             document: T = self._decoder.decode(content)
+        if self._is_record and msgspec.json.encode(document) != bytes(content).rstrip(b"\n"):
+            try:
+                json.loads(bytes(content), object_pairs_hook=distinct_keys)
+            except ValueError as error:
+                raise MalformedError(str(error)) from None
         return document
 
 

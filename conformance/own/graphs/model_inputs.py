@@ -388,6 +388,8 @@ def read_named_arrays(file: Path, declared: Sequence[DeclaredInput]) -> tuple[Ar
     arrays = []
     with file_errors(file), open_zip(io.BytesIO(content)) as archive:
         members = {name.removesuffix(".npy"): name for name in archive.namelist()}
+        if len(members) < len(archive.namelist()):
+            raise ValueError("two of its arrays have the same name")
         for value in declared:
             if value.name not in members:
                 raise UsageError(
@@ -421,8 +423,10 @@ def _read_npy(stream: IO[bytes], file: Path, declared: DeclaredInput) -> Array:
     size = math.prod(shape) * dtype.itemsize
     if size > MAX_INPUT_BYTES:
         raise ValueError(f"the array {declared.name} has more than {MAX_INPUT_BYTES} bytes")
-    content = bytearray(head[start.tell() :][:size])
-    content += stream.read(size - len(content))
+    content = bytearray(head[start.tell() :])
+    content += stream.read(max(0, size + 1 - len(content)))
+    if len(content) > size:
+        raise ValueError(f"the array {declared.name} has bytes after its last element")
     array: Array = np.ndarray(shape, dtype, content, order="F" if is_fortran else "C")
     return text_array(array) if dtype.kind in "US" else array
 

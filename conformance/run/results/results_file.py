@@ -31,6 +31,7 @@ from conformance.base.files.atomic_write import GZIP_SUFFIX, STANDARD_INPUT, ope
 from conformance.base.serialization.decoding import JsonReader, MalformedError, encode_json
 from conformance.base.verdicts import Level, Verdict
 from conformance.run.results.records import (
+    ArchiveRecord,
     CaseRecord,
     CaseRow,
     Footer,
@@ -136,6 +137,8 @@ class IndexedLines:
             line = source.readline(MAX_LINE_BYTES + 1)
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
             raise malformed_results_error(self.path, f"it cannot be unpacked ({error})") from None
+        except OSError as error:
+            raise ResultsError("unreadable.results", path=self.path, reason=error.strerror) from None
         if len(line) > MAX_LINE_BYTES:
             raise ResultsError("too-large", what=f"Line {len(self) + 1} of {self.path}", limit=MAX_LINE_BYTES)
         if self._starts[-1] + len(line) > MAX_FILE_BYTES:
@@ -176,7 +179,7 @@ class LazyRecords(Mapping[K, V], Generic[K, P, V]):
 Key: TypeAlias = tuple[str, str]
 """Id of a subject, id of a case."""
 
-decode_record: JsonReader[ResultsRecord] = JsonReader(ResultsRecord)
+decode_record: JsonReader[ResultsRecord] = JsonReader(ResultsRecord, is_record=True)
 _CASE_ROW_FIELDS = CaseRow.__struct_fields__
 _RESULT_ROW_FIELDS = tuple(name for name in ResultRow.__struct_fields__ if name != "checks")
 
@@ -252,6 +255,8 @@ def read_results(path: Path) -> Results:
                     raise malformed_results_error(path, f"case {row.case} has two results on subject {row.subject}")
                 rows[key] = row
                 places[kind][key] = number
+            case CaseRecord() | ArchiveRecord() if record.case in places[kind]:
+                raise malformed_results_error(path, f"case {record.case} has two records `{kind}`")
             case CaseRecord():
                 case_rows[record.case] = _case_row(record)
                 places[kind][record.case] = number

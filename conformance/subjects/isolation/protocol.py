@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from conformance.base.errors import UsageError
-from conformance.base.serialization.decoding import DocumentLimitError, check_limits, schema_check
+from conformance.base.serialization.decoding import DocumentLimitError, check_limits, distinct_keys, schema_check
 from conformance.base.verdicts import Unsupported, Verdict
 from conformance.subjects.calling.request import SubjectFailure
 
@@ -231,7 +231,7 @@ def _refuse_constant(constant: str) -> None:
 
 
 _ENCODER = json.JSONEncoder(separators=(",", ":"))
-_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant, object_pairs_hook=distinct_keys)
 
 
 def max_output_bytes(limits: Limits, given_bytes: int) -> int:

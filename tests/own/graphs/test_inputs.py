@@ -67,6 +67,12 @@ def write_npz(file: Path, head: bytes, zeros: int = 0, name: str = "X.npy") -> N
             member.write(bytes(2**20))
 
 
+def saved(array: np.ndarray) -> bytes:
+    stream = io.BytesIO()
+    np.save(stream, array)
+    return stream.getvalue()
+
+
 def refusal(path: Path, graph: onnx.GraphProto = GRAPH) -> str:
     with limited_memory(), pytest.raises(UsageError) as caught:
         read_inputs(path, graph)
@@ -113,6 +119,21 @@ def test_read_of_npz_member_without_header_is_refused_with_little_memory(tmp_pat
 def test_read_of_npz_of_open_shape_is_refused_beyond_the_limit(tmp_path):
     write_npz(tmp_path / "inputs.npz", npy_header((2**40,)))
     assert refusal(tmp_path / "inputs.npz", graph_of(["n"])) == "usage.input-unreadable"
+
+
+@pytest.mark.parametrize("names", [["X.npy", "X.npy"], ["X", "X.npy"]])
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_read_of_npz_with_two_arrays_of_one_name_is_refused(tmp_path, names):
+    with zipfile.ZipFile(tmp_path / "inputs.npz", "w") as archive:
+        for name in names:
+            archive.writestr(name, saved(RIGHT))
+    assert refusal(tmp_path / "inputs.npz") == "usage.input-unreadable"
+
+
+@pytest.mark.parametrize("zeros", [1, 2**17])
+def test_read_of_array_with_bytes_after_it_is_refused(tmp_path, zeros):
+    (tmp_path / "input_0.npy").write_bytes(saved(RIGHT) + bytes(zeros))
+    assert refusal(tmp_path) == "usage.input-unreadable"
 
 
 @pytest.mark.parametrize("order", ["C", "F"])

@@ -234,6 +234,13 @@ class TestForeign:
         twice = next(line for line in lines if json.loads(line)["record"] == "result")
         assert_refused(file([*lines[:-1], twice, lines[-1]]), "malformed", json.loads(twice)["case"], "acme")
 
+    def test_duplicate_case_is_rejected(self, file, lines):
+        case = next(line for line in lines if json.loads(line)["record"] == "case")
+        assert_refused(file([lines[0], case, *lines[1:]]), "malformed", "`case`")
+
+    def test_equal_keys_are_rejected(self, file, lines):
+        assert_refused(file([lines[0].replace("{", '{"suite":"1",', 1), *lines[1:]]), "malformed", "line 1")
+
     def test_unknown_verdict_is_rejected(self, file, lines):
         assert_refused(file(edited(lines, "result", verdict="fine")), "malformed", "fine")
 

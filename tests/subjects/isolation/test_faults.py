@@ -34,7 +34,13 @@ from conformance.subjects.calling.request import CaseEnded, call_subject
 from conformance.subjects.calling.subject_loading import load_backend
 from conformance.subjects.calling.subject_names import Subject
 from conformance.subjects.isolation.child_process import STDERR_LIMIT_BYTES, SubjectClient
-from conformance.subjects.isolation.protocol import Limits, SubjectInfo, UnsupportedAnswer
+from conformance.subjects.isolation.protocol import (
+    Limits,
+    ProtocolViolation,
+    SubjectInfo,
+    UnsupportedAnswer,
+    parse_answer,
+)
 from conformance.subjects.isolation.proxies import BackendProxy, OptimizerProxy, PreparedProxy
 from conformance.subjects.isolation.start_subjects import client_of
 
@@ -451,6 +457,11 @@ def test_exit_of_a_subject_at_the_start_in_this_process_is_an_error(
 def test_exit_that_no_call_catches_fails_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("conformance.corpus.cases.corpus.open_corpus", leave)
     assert CliRunner().invoke(create_app(["list"]), ["list"]).exit_code == 1
+
+
+def test_answer_with_equal_keys_is_refused() -> None:
+    with pytest.raises(ProtocolViolation):
+        parse_answer(b'{"seq":2,"seq":1,"loaded":true}', "load", 1)
 
 
 def test_exception_of_a_subject_in_this_process_is_an_answer() -> None:
