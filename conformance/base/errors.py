@@ -90,6 +90,8 @@ class ConformanceError(Exception):
             problem, hint = (formatted(texts.get(key, f"{{{key}}}"), **values) for key in ("problem", "hint"))
             if "near" in texts:
                 hint = did_you_mean(str(values[texts["near"]]), values["known"], hint)
+        problem = _limited(problem)
+        hint = _limited(hint)
         super().__init__(name, problem, hint)
         self.code = f"{self.area}.{name}"
         self.problem = problem
@@ -101,6 +103,14 @@ class ConformanceError(Exception):
     def as_json(self) -> dict[str, str]:
         """Return the code, the problem and the hint as JSON outputs contain them."""
         return {"code": self.code, "problem": self.problem, "hint": self.hint}
+
+
+MAX_TEXT_LENGTH = 2000
+"""Characters of a problem or a hint: files and subjects can have names and numbers of any length."""
+
+
+def _limited(text: str) -> str:
+    return text if len(text) <= MAX_TEXT_LENGTH else f"{text[: MAX_TEXT_LENGTH - 1]}…"
 
 
 class _TextFormatter(Formatter):

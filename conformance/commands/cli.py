@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import io
 import os
+import re
 import resource
 import shlex
 import signal
@@ -122,6 +123,9 @@ def main() -> None:
     An error that the user can correct is printed as two sentences: the problem and a hint.
     """
     open_standard_streams()
+    for name in ("COLUMNS", "LINES", "TERMINAL_WIDTH"):
+        if re.fullmatch("[1-9][0-9]{0,3}", os.environ.get(name, "1"), re.ASCII) is None:
+            del os.environ[name]  # a library would allocate a line of this length
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(
@@ -196,6 +200,10 @@ def _storage_error(error: OSError) -> StorageError:
     if path is not None and path.name.startswith("."):  # a temporary name
         path = path.parent
     reason = error.strerror or str(error)
+    if error.errno in {errno.EMFILE, errno.ENFILE}:
+        return StorageError("too-many-open-files", reason=reason)
+    if path is None and not _has_working_directory():
+        return StorageError("no-working-directory")
     if error.errno in {errno.ENOSPC, errno.EDQUOT}:
         where = f" on the disk of {path}" if path else ""
         return StorageError("disk-full.file", where=where, reason=reason)
@@ -203,6 +211,14 @@ def _storage_error(error: OSError) -> StorageError:
         what = str(path) if path else "A file"
         return StorageError("permission-denied", what=what, reason=reason)
     return StorageError("system-error", path=path or "A file", reason=reason)
+
+
+def _has_working_directory() -> bool:
+    try:
+        Path.cwd()
+    except OSError:
+        return False
+    return True
 
 
 @contextmanager

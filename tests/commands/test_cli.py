@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import sysconfig
 from pathlib import Path
 
@@ -16,7 +17,9 @@ from corpora import ADAM
 from refusals import assert_bad_input, assert_usage_error
 
 from conformance import __version__
+from conformance.base.errors import MAX_TEXT_LENGTH, UsageError
 from conformance.base.serialization.decoding import read_own_toml
+from conformance.base.serialization.printable_text import print_line
 from conformance.run.corpus_run.run_options import RUN_OPTIONS, option_entries
 from conformance.run.results.results_file import read_results
 
@@ -114,6 +117,7 @@ def test_json_on_standard_output_has_the_error(command):
         (errno.ENOSPC, None, "storage.disk-full", ""),
         (errno.EACCES, "folder/.temporary-1", "storage.permission-denied", "folder cannot"),
         (errno.ENOTDIR, "folder/file", "storage.system-error", "folder/file: "),
+        (errno.EMFILE, None, "storage.too-many-open-files", ""),
     ],
 )
 def test_error_of_the_file_system_has_a_code_and_names_the_path(command, monkeypatch, number, name, code, named):
@@ -124,6 +128,34 @@ def test_error_of_the_file_system_has_a_code_and_names_the_path(command, monkeyp
     ended = command("list", "--data", "anywhere")
     assert (ended.status, ended.code) == (2, code)
     assert named in ended.err
+
+
+def test_deleted_working_directory_is_named(command, monkeypatch, tmp_path):
+    monkeypatch.setattr("conformance.corpus.cases.corpus.open_corpus", lambda _: Path.cwd())
+    (tmp_path / "deleted").mkdir()
+    monkeypatch.chdir(tmp_path / "deleted")
+    (tmp_path / "deleted").rmdir()
+    assert command("list").code == "storage.no-working-directory"
+
+
+def test_width_of_any_length_is_ignored(command, monkeypatch):
+    for name in ("COLUMNS", "LINES", "TERMINAL_WIDTH"):
+        monkeypatch.setenv(name, "9" * 20)
+    assert command("list", "--help").status == 0
+
+
+def test_output_that_nobody_reads_is_discarded(monkeypatch):
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "w") as stream:
+        monkeypatch.setattr(sys, "stdout", stream)
+        print_line("first")
+        print_line("second")
+
+
+def test_text_of_an_error_is_limited():
+    error = UsageError("x", "9" * 10**5, "9" * 10**5)
+    assert max(len(error.problem), len(error.hint)) == MAX_TEXT_LENGTH
 
 
 class TestProcess:

@@ -75,11 +75,21 @@ def _escape(code: int) -> str:
     return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" if code < 65536 else f"\\U{code:08x}"
 
 
-def print_line(text: str, *, err: bool = False) -> None:
-    """Print a text as one line, to standard error if `err` is set."""
+def _echo(line: str, *, err: bool, color: bool | None = None) -> None:
+    """Print a line; if nobody reads the output any more, discard it and what follows, so that the verdict remains."""
     import typer  # late: text is also printed to files
 
-    typer.echo(escape_line(text), err=err)
+    try:
+        typer.echo(line, err=err, color=color)
+    except BrokenPipeError:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, (sys.stderr if err else sys.stdout).fileno())
+        os.close(nowhere)
+
+
+def print_line(text: str, *, err: bool = False) -> None:
+    """Print a text as one line, to standard error if `err` is set."""
+    _echo(escape_line(text), err=err)
 
 
 def print_notice(text: str) -> None:
@@ -123,11 +133,9 @@ def print_styled(*parts: str | tuple[str, str], err: bool = False) -> None:
 
     A terminal shows no styles if the environment variable NO_COLOR is set.
     """
-    import typer
-
     pairs = [(part, "") if isinstance(part, str) else part for part in parts]
     line = "".join(_style_text(escape_line(text), style) for text, style in pairs)
-    typer.echo(line, err=err, color=False if os.environ.get("NO_COLOR") else None)
+    _echo(line, err=err, color=False if os.environ.get("NO_COLOR") else None)
 
 
 def print_table(rows: Sequence[Sequence[tuple[str, str]]], left: int, *, err: bool = False) -> None:

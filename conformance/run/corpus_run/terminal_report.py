@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import os
 import shlex
 import sys
 from contextlib import ExitStack, contextmanager
@@ -143,8 +142,6 @@ def judge_and_print(session: RunSession, execution: WorkerExecution, options: Ou
         raise
     try:
         print_outcome(outcome, options)
-    except BrokenPipeError:
-        _discard_output()
     except OSError as error:  # such as a full disk: no fault of the suite
         return replace(outcome, fault=outcome.fault or error)
     except Exception as error:  # noqa: BLE001 - the results are written, and the reports still must be
@@ -165,13 +162,6 @@ def _interrupted_sentence(session: RunSession) -> str:
         f"Interrupted: {partial_path(target)} has {recorded} results."
         f" Continue the run with the same options and --resume {target}"
     )
-
-
-def _discard_output() -> None:
-    """Discard what is still printed, because nobody reads it any more. The reports are written nevertheless."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
-    os.close(nowhere)
 
 
 def print_outcome(outcome: Outcome, options: OutputOptions) -> None:
