@@ -100,7 +100,7 @@ def whole_number(given: Any, name: str, least: int = 1) -> int:
         UsageError: it is another value, or smaller than the least one.
     """
     try:
-        number = operator.index(given)
+        number = least - 1 if isinstance(given, bool) else operator.index(given)
     except TypeError:
         number = least - 1
     if number < least:

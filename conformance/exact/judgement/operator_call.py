@@ -373,13 +373,12 @@ def _attribute(name: str, value: Any, schema: Any, title: str) -> onnx.Attribute
         raise UnknownName("attribute.other", name=name, title=title, known=sorted(schema.attributes))
     kind = schema.attributes[name].type.value if schema is not None else None
     types = onnx.AttributeProto
-    if isinstance(value, np.ndarray) and kind in (types.TENSOR, None):
-        return helper.make_attribute(name, tensor_of(value))
-    if isinstance(value, (np.ndarray, np.generic)):
-        value = value.tolist()
+    is_array = issubclass(type(value), (np.ndarray, np.generic))  # the attribute `__class__` of an object can lie
+    if is_array and kind in (types.TENSOR, None):
+        return helper.make_attribute(name, tensor_of(np.asarray(value)))
     text, convert = _ATTRIBUTE_TYPES.get(kind, ("a value of an attribute", lambda each: each))
     try:
-        return helper.make_attribute(name, convert(value), attr_type=kind)
+        return helper.make_attribute(name, convert(value.tolist() if is_array else value), attr_type=kind)
     except (TypeError, ValueError):
         raise UsageError("argument", name=f"{name} of {title}", kind=text, value=shown(value)) from None
 

@@ -236,6 +236,11 @@ MAX_REMEMBERED_NODES = 4096
 A large model has thousands of equal nodes of a few elements, which compute the shapes of its tensors."""
 
 
+MAX_MOVED_BYTES = 2**28
+"""Maximum size of the operands and outputs of a node that is judged, without constants: the reference needs about
+ten times the memory."""
+
+
 class RecordingJudge:
     """The judgement of the nodes of a main graph on recorded values, node by node, in any order of the nodes.
 
@@ -363,6 +368,9 @@ class RecordingJudge:
         )
         if refusal := recorded.refused.get(first):
             return structs.replace(unjudged, reason=f"the subject does not run the node alone: {refusal}")
+        if self._moved_bytes(node) > MAX_MOVED_BYTES:
+            reason = f"it is too large: its operands and outputs have more than {MAX_MOVED_BYTES} bytes"
+            return structs.replace(unjudged, reason=reason)
         try:
             limit = None if self._options.all_elements else samples.SAMPLED_ABOVE
             enclosed = enclose_part(self._scope, node, known, outputs, limit)
@@ -399,6 +407,12 @@ class RecordingJudge:
         if key is not None and is_plain and len(self._remembered) < MAX_REMEMBERED_NODES:
             self._remembered[key] = found
         return found
+
+    def _moved_bytes(self, node: onnx.NodeProto) -> int:
+        """Return the size of the recorded operands and outputs of a node, without constants."""
+        names = {*names_taken_by(node), *node.output} & self._recorded.values.keys()
+        ways = self._recorded.ways
+        return sum(self._recorded.values[name].nbytes for name in names if ways.get(name) is not Exposure.CONSTANT)
 
     def _operand(self, name: str, array: Array) -> Tensor:
         """Return a recorded value as a node may have received it."""

@@ -105,6 +105,10 @@ class LoadedModel:
         if data_folder is None and scratch is not None:
             data_folder = _move_initializers(model, scratch)
         complete(model, str(path))
+        names = [value.name for value in model.graph.output]
+        twice = next((name for name in names if names.count(name) > 1), None) if len(set(names)) < len(names) else None
+        if twice is not None:  # onnx's checker accepts it
+            raise invalid_model(path, model, f"the graph lists the output {twice} twice")
         violation = model_violation(without_external_data(model))
         if violation is not None:
             raise invalid_model(path, model, violation)

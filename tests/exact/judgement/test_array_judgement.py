@@ -451,3 +451,16 @@ def test_unknown_level_is_an_error_with_a_code(function):
     with pytest.raises(ConformanceError) as raised:
         function("Abs", [np.ones(1, np.float32)], [np.ones(1, np.float32)], level="x")
     assert raised.value.code == "name.value"
+
+
+class Lies:
+    """An object that says that it is an array."""
+
+    __class__ = property(lambda _: np.ndarray)  # type: ignore[assignment]
+
+
+@pytest.mark.parametrize("wrong", [{"axis": Lies()}, {"opset": True}], ids=["axis", "opset"])
+def test_argument_of_another_type_is_refused(wrong: Any) -> None:
+    with pytest.raises(ConformanceError) as caught:
+        judge("Softmax", [X], [Y], **wrong)
+    assert caught.value.code == "usage.argument"

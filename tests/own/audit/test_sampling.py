@@ -146,3 +146,12 @@ def test_equal_small_nodes_are_judged_once_and_a_different_one_again(monkeypatch
         (2, "c", "wrong"),
         (3, "d", "correct"),
     ]
+
+
+def test_node_with_too_large_values_is_not_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, values = make_case("Relu", [(40, 30)], {}, 17)
+    [judged] = judge_nodes(model, RecordedValues(values, {}, []))
+    assert judged.verdict is NodeVerdict.CORRECT
+    monkeypatch.setattr("conformance.own.audit.judgement.MAX_MOVED_BYTES", 2 * values["Y"].nbytes - 1)
+    [judged] = judge_nodes(model, RecordedValues(values, {}, []))
+    assert judged.verdict is NodeVerdict.NOT_JUDGED

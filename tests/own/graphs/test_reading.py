@@ -146,6 +146,14 @@ def test_read_of_nodes_that_name_the_main_domain_is_accepted(tmp_path, imported)
     assert read(model, tmp_path).original == model
 
 
+def test_read_of_a_model_that_lists_an_output_twice_is_refused(tmp_path):
+    model = parser.parse_model(
+        '<ir_version: 10, opset_import: ["": 21]> g (float[1] X) => (float[1] Y) { Y = Relu(X) }'
+    )
+    model.graph.output.append(model.graph.output[0])
+    assert refusal(model, tmp_path).code == "model.invalid"
+
+
 def test_hash_of_strings_depends_on_their_characters_only():
     first, second = (np.array(["".join(["x", "y" * count]), "z"], dtype=object) for count in (50, 50))
     assert first[0] is not second[0]
