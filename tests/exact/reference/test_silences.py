@@ -193,3 +193,12 @@ def test_every_version_of_a_page_has_the_words_or_a_reading() -> None:
 )
 def test_statement_without_words_or_reading_is_a_problem(statement: dict[str, Any]) -> None:
     assert list(passages.problems_of([passages.Statement(**statement)]))
+
+
+@pytest.mark.parametrize(("activation", "is_open"), [("Relu", True), ("HardSigmoid", True), ("Tanh", False)])
+def test_fused_activation_leaves_nan_open_as_its_own_page_does(activation: str, is_open: bool) -> None:
+    given = [np.array([[np.nan], [2]], F), np.ones((1, 1), F)]
+    result = enclosed("FusedGemm", 1, given, domain="com.microsoft", activation=activation)
+    assert result.silences == (("NaN",) if is_open else ())
+    assert bool(is_admissible([[1], [1]], result)[0, 0]) == is_open
+    assert not is_admissible([[1], [7]], result)[1, 0]

@@ -54,6 +54,7 @@ from conformance.exact.reference.formulas.normalization import Statistics, rms_n
 from conformance.exact.reference.formulas.recurrent import FORMULAS as RECURRENT_FORMULAS
 from conformance.exact.reference.formulas.recurrent import in_eight_bits
 from conformance.exact.reference.numbers.enclosure import Enclosure, admit, move
+from conformance.exact.reference.tolerances import UNSPECIFIED_NAN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -91,7 +92,8 @@ def _activate(X: Enclosure, name: str, numbers: Sequence[float]) -> Enclosure:
         Y = functions[name](X)
     else:
         raise Unsupported(f"a fused activation {name}")
-    return replace(Y, error=np.where(np.isfinite(X.error), Y.error, np.inf))  # an operand without bound may be NaN
+    Y = replace(Y, error=np.where(np.isfinite(X.error), Y.error, np.inf))  # an operand without bound may be NaN
+    return Y.leave_open(np.isnan(X.value), "NaN") if name in UNSPECIFIED_NAN else Y
 
 
 def _as_operand(X: Enclosure) -> Enclosure:
