@@ -119,9 +119,9 @@ def _search(name: str, *more: str) -> Activity:
     )
 
 
-def _update_history(name: str, *more: str) -> Activity:
+def _update_history(name: str, release: str, *more: str) -> Activity:
     """Return an update of the history with one release."""
-    arguments = ("history", "update", f"onnxruntime@{WRONG}", "--store", "store", *more)
+    arguments = ("history", "update", f"onnxruntime@{release}", "--store", "store", *more)
     return Activity(name, arguments, ("store", ENVIRONMENTS), state=("store/.work/*", f"{ENVIRONMENTS}/*"))
 
 
@@ -189,8 +189,8 @@ ACTIVITIES = (
         "env create", ("env", "create", f"onnxruntime@{WRONG}", "--find-links", INDEX, "--no-index"), (ENVIRONMENTS,)
     ),
     Activity("env remove", ("env", "remove", f"onnxruntime@{RIGHT}"), (ENVIRONMENTS,)),
-    _update_history("history update", "--data", "three"),
-    _update_history("history update --offline", "--data", "narrow", "--offline"),
+    _update_history("history update", WRONG, "--data", "three"),
+    _update_history("history update --offline", RIGHT, "--data", "narrow", "--offline"),
     Activity(
         "history show",
         ("history", "show", "--store", "store", "--json", "out.json", "--html", "out.html"),
