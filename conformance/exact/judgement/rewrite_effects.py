@@ -92,7 +92,7 @@ def _value(tensor: Any) -> Array | None:
 def judge_rewrite_of(before: onnx.ModelProto, after: onnx.ModelProto, inputs: Inputs) -> RewriteJudgement:
     """Return the effect of a rewrite on the outputs for some inputs.
 
-    Inputs that have defaults get other values too, because a caller can replace a default.
+    Inputs that have defaults get other values too, because a caller can replace a default, unless the input is gone.
 
     Args:
         before: the model before the rewrite.
@@ -100,8 +100,8 @@ def judge_rewrite_of(before: onnx.ModelProto, after: onnx.ModelProto, inputs: In
         inputs: the inputs by name.
     """
     found = _judge(before, after, inputs)
-    fed = {value.name for value in before.graph.input}
-    defaults = {name: array for name, array in initializer_arrays(before.graph).items() if name in fed - {*inputs}}
+    fed = {value.name for value in before.graph.input} & {value.name for value in after.graph.input} - {*inputs}
+    defaults = {name: array for name, array in initializer_arrays(before.graph).items() if name in fed}
     if found.is_wrong or not defaults:
         return found
     for change in (_next_values, _reversed_values):

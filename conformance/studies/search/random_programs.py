@@ -22,7 +22,7 @@ from conformance.base.errors import ConformanceError
 from conformance.corpus.factors.name_factors import NAME_KINDS, PLAIN_NAMES, rename_values_of
 from conformance.corpus.factors.training_factors import USUAL_ATTRIBUTES
 from conformance.corpus.factors.wrapping import IR_VERSION, BuiltModel
-from conformance.corpus.passes.eliminate_nop_monotone_argmax import ALONG_AXIS
+from conformance.corpus.passes.eliminate_nop_monotone_argmax import ALONG_AXIS, PASS_NAME
 from conformance.exact.models.arrays import Array, dtype_of, tensor_of, type_number
 from conformance.exact.models.graphs import graph_edges
 from conformance.exact.models.model_building import argmax_shape, make_value_info
@@ -64,6 +64,36 @@ RATES = (0.1, 0.5, 0.25, 0.3, 1.0, -0.1, 0.01)
 NUMBERS = (0.5, -0.5, 1.0, -1.0, 2.0, 0.25, 0.1, -0.1, 0.75, 1.5, -1.25, 3.0)
 FACTORS = (0.5, 2.0, -1.0, 0.75, 1.0)
 ATTRIBUTE_VALUES = (0.5, 0.9, 0.1, 0.3, 0.0, 0.0625)
+CHAINS: Sequence[Sequence[str]] = (
+    *(
+        ("Neg", "Neg"),
+        ("Abs", "Abs"),
+        ("Relu", "Relu"),
+        ("Neg", "Abs"),
+        ("Abs", "Neg"),
+        ("Neg", "Relu"),
+        ("Floor", "Round"),
+    ),
+    *(
+        ("Identity", "Identity"),
+        ("Exp", "Log"),
+        ("Abs", "Sqrt"),
+        ("Mul", "Mul"),
+        ("Mul", "Div"),
+        ("Add", "Sub"),
+        ("Add",),
+    ),
+    *(("Mul",), ("Div",), ("Sub",), ("Softmax", "Log"), ("Max",), ("Min", "Max"), ("Unsqueeze", "Squeeze")),
+    *(("Transpose", "Transpose"), ("Reshape", "Reshape"), ("Concat", "Identity"), ("Dropout", "Neg")),
+)
+"""Operators in turn that graph optimizers rewrite: copies, inverses, equal operators, and constants that fold."""
+
+UNARY = frozenset({"Relu", "Floor", "Round", "Exp", "Log", "Sqrt", "Dropout"})
+"""Operators of one floating-point operand."""
+
+CHAIN_CONSTANTS = (1.0, 0.0, 2.0, 0.5, -1.0, 3.0)
+"""Second operands of the operators of `CHAINS`; with 1 or 0 some of them are copies."""
+
 ZERO_SHARE = 0.04
 
 NEARLY_EQUAL_SHARE = 0.08
@@ -352,6 +382,8 @@ class DrawnProgram:
         """Add statements to a graph."""
         for _ in range(count):
             kinds = {self.tested: 5, self.twin: 2, self.plain: 4, self.scalar: 1.5, self.call: 1.5}
+            if self.operator == PASS_NAME:
+                kinds[self.pattern] = 4
             if scope.depth < MAX_DEPTH and scope.executions * 3 < MAX_EXECUTIONS:
                 kinds |= {self.branch: 2.5, self.loop: 2, self.scan: 0.7}
             self.chance.choices([*kinds], [*kinds.values()])[0](scope)
@@ -552,6 +584,32 @@ class DrawnProgram:
             self.add(scope, kind, [value], is_state=kind == "Abs")
         else:
             self.copy(scope, value)
+
+    def pattern(self, scope: DrawnGraph) -> None:
+        """Add operators in turn that graph optimizers rewrite; further statements may read the values between."""
+        value = self.pick(scope, self.type, self.shape())
+        shape = value.sizes
+        for number, kind in enumerate(self.chance.choice(CHAINS)):
+            like = TypedName("", value.type, shape)
+            if kind in {"Mul", "Div", "Add", "Sub", "Max", "Min"}:
+                is_same = self.is_likely(0.15)
+                constant = value if is_same else self.constant(scope, self.chance.choice(CHAIN_CONSTANTS), value.type)
+                value = self.add(scope, kind, [value, constant])
+            elif kind in {"Unsqueeze", "Squeeze"} and self.opset >= AXES_AS_INPUT:
+                like = TypedName("", value.type, (1, *shape) if kind == "Unsqueeze" else shape)
+                value = self.add(scope, kind, [value, self.constant(scope, [0])], like=like)
+            elif kind == "Transpose" and len(shape) == 2:
+                like = TypedName("", value.type, value.sizes[::-1])
+                value = self.add(scope, kind, [value], like=like, perm=[1, 0])
+            elif kind == "Reshape" and shape and all(shape):
+                like = TypedName("", value.type, shape if number else (prod(shape),))
+                value = self.add(scope, kind, [value, self.constant(scope, like.sizes)], like=like)
+            elif (kind == "Concat" or (kind == "Softmax" and not self.type.startswith("int"))) and shape:
+                value = self.add(scope, kind, [value], axis=0)
+            elif kind in {"Neg", "Abs"} or (kind in UNARY and not self.type.startswith("int")):
+                value = self.add(scope, kind, [value])
+            else:
+                value = self.copy(scope, value)
 
     def scalar(self, scope: DrawnGraph) -> None:
         """Add a node that computes R, T or a condition."""
