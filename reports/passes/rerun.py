@@ -1,0 +1,115 @@
+"""Run the faults of `faults.jsonl` again, with a graph optimizer and ONNX Runtime alone.
+
+python rerun.py OPTIMIZER [VERSION]
+
+The environment has the optimizer of this version, onnx and onnxruntime. Each pass runs in a process of its own. The
+script prints what comes back for each fault and hazard: another output, an invalid model, an error or the end of the
+process. It exits with 1 if a fault does not come back.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import onnx
+from onnx import numpy_helper
+
+HERE = Path(__file__).parent
+
+
+def optimize(optimizer: str, chosen: str, content: bytes) -> bytes:
+    """Return the model after one pass, or after all passes."""
+    model = onnx.load_model_from_string(content)
+    if optimizer == "onnxoptimizer":
+        import onnxoptimizer
+
+        every = [name for name in onnxoptimizer.get_fuse_and_elimination_passes() if name != "nop"]
+        return onnxoptimizer.optimize(model, every if chosen == "all" else [chosen]).SerializeToString()
+    if optimizer == "onnxsim":
+        import onnxsim
+
+        return onnxsim.simplify(model)[0].SerializeToString()
+    if optimizer == "onnxscript":
+        import onnxscript.optimizer
+
+        return onnxscript.optimizer.optimize(model).SerializeToString()
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
+    options.optimized_model_filepath = "optimized.onnx"
+    onnxruntime.InferenceSession(content, options, ["CPUExecutionProvider"])
+    return Path("optimized.onnx").read_bytes()
+
+
+def run(content: bytes, inputs: dict[str, Any]) -> list[Any]:
+    """Return the outputs of ONNX Runtime without optimizations."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    session = onnxruntime.InferenceSession(content, options, ["CPUExecutionProvider"])
+    names = {each.name for each in (*session.get_inputs(), *session.get_overridable_initializers())}
+    return session.run(None, {name: array for name, array in inputs.items() if name in names})
+
+
+def difference(before: bytes, after: bytes, inputs: dict[str, Any]) -> str:
+    """Return what is wrong with a rewritten model; an empty text if nothing is."""
+    try:
+        onnx.checker.check_model(onnx.load_model_from_string(after), full_check=True)
+    except Exception as error:
+        return f"invalid model: {' '.join(str(error).split())[:100]}"
+    ends = [[value.name for value in onnx.load_model_from_string(each).graph.input] for each in (before, after)]
+    if gone := [name for name in ends[0] if name not in ends[1]]:
+        return f"the input {gone[0]} is gone"
+    old = run(before, inputs)
+    try:
+        new = run(after, inputs)
+    except Exception as error:
+        return f"ONNX Runtime does not run it: {' '.join(str(error).split())[:100]}"
+    for one, other in zip(old, new, strict=True):
+        if one.shape != other.shape or one.dtype != other.dtype or one.tobytes() != other.tobytes():
+            return f"{other.ravel()[:6].tolist()} instead of {one.ravel()[:6].tolist()}"
+    return ""
+
+
+def rerun(fault: dict[str, Any]) -> str:
+    """Return what comes back for a fault; an empty text if nothing does."""
+    content = base64.b64decode(fault["model"])
+    tensors = [onnx.TensorProto.FromString(base64.b64decode(text)) for text in fault["inputs"]]
+    try:
+        after = optimize(fault["optimizer"], fault["pass"], content)
+    except Exception as error:
+        return f"error: {' '.join(str(error).split())[:100]}"
+    return difference(content, after, {tensor.name: numpy_helper.to_array(tensor) for tensor in tensors})
+
+
+def main(optimizer: str, version: str = "") -> int:
+    """Run all faults of an optimizer, each in a process of its own."""
+    failed = 0
+    for number, line in enumerate((HERE / "faults.jsonl").read_text(encoding="utf-8").splitlines()):
+        fault = json.loads(line)
+        if fault["optimizer"] != optimizer or version not in ("", fault["version"]):
+            continue
+        command = [sys.executable, __file__, "--one", str(number)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        found = done.stdout.strip().splitlines()[-1:] if done.returncode == 0 else [f"exit status {done.returncode}"]
+        failed += not found
+        print(f"{fault['class']} {fault['version']} {fault['pass']} {fault['case']}: {''.join(found) or 'NOTHING'}")
+    print(f"{failed} faults do not come back")
+    return int(failed > 0)
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "--one":
+        line = (HERE / "faults.jsonl").read_text(encoding="utf-8").splitlines()[int(sys.argv[2])]
+        print(rerun(json.loads(line)))
+    else:
+        sys.exit(main(*sys.argv[1:]))
