@@ -60,15 +60,26 @@ def run(content: bytes, inputs: dict[str, Any]) -> list[Any]:
     return session.run(None, {name: array for name, array in inputs.items() if name in names})
 
 
+def sizes(value: onnx.ValueInfoProto) -> list[int]:
+    """Return the declared sizes of an input; 0 for a size that is not fixed."""
+    return [size.dim_value for size in value.type.tensor_type.shape.dim]
+
+
 def difference(before: bytes, after: bytes, inputs: dict[str, Any]) -> str:
     """Return what is wrong with a rewritten model; an empty text if nothing is."""
     try:
         onnx.checker.check_model(onnx.load_model_from_string(after), full_check=True)
     except Exception as error:
         return f"invalid model: {' '.join(str(error).split())[:100]}"
-    ends = [[value.name for value in onnx.load_model_from_string(each).graph.input] for each in (before, after)]
-    if gone := [name for name in ends[0] if name not in ends[1]]:
-        return f"the input {gone[0]} is gone"
+    ends = [
+        {value.name: sizes(value) for value in onnx.load_model_from_string(each).graph.input}
+        for each in (before, after)
+    ]
+    for name, given in ends[0].items():
+        if name not in ends[1]:
+            return f"the input {name} is gone"
+        if any(old and old != new for old, new in zip(given, ends[1][name], strict=True)):
+            return f"the input {name} has the sizes {ends[1][name]} instead of {given}"
     old = run(before, inputs)
     try:
         new = run(after, inputs)
