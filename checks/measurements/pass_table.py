@@ -101,7 +101,29 @@ def judge_answers(judge: Judge, path: Path) -> tuple[dict[str, Counter[str]], li
                 fault = {"optimizer": optimizer, "version": version, "case": answer["case"], "class": kind}
                 fault |= {"pass": name, "message": message, "witness": witness, "rewritten": answer.get("model", "")}
                 faults.append(fault)
-    return counts, faults
+    return counts, _with_round_trip(counts, faults)
+
+
+ROUND_TRIP = "no pass"
+"""Name of the row for what every pass alone does: the optimizer does it without any pass."""
+
+
+def _with_round_trip(counts: dict[str, Counter[str]], faults: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Give a fault that each pass alone has on a case to the row `ROUND_TRIP`, and return the faults."""
+    passes = len(counts) - 1
+    same = Counter((fault["case"], fault["message"]) for fault in faults if fault["pass"] != "all")
+    shared = {key for key, number in same.items() if 0.9 * passes <= number and passes > 1}
+    kept: list[dict[str, Any]] = []
+    for fault in faults:
+        key = (fault["case"], fault["message"])
+        if fault["pass"] == "all" or key not in shared:
+            kept.append(fault)
+            continue
+        counts[fault["pass"]][fault["class"]] -= 1
+        if same.pop(key, 0):
+            counts[ROUND_TRIP].update([fault["class"], "runs"])
+            kept.append({**fault, "pass": ROUND_TRIP})
+    return kept
 
 
 def smallest_faults(judge: Judge, faults: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -148,7 +170,8 @@ def page(table: list[dict[str, Any]], faults: list[dict[str, Any]], cases: int) 
         "| fault | wrong outputs for ordinary numbers, an invalid model, or another interface |",
         "| error, crash | the pass raises an error for a valid model, or ends the process |",
         "",
-        "`all` is all passes together. A pass runs alone on the models that all passes change.",
+        "`all` is all passes together. A pass runs alone on the models that all passes change. `no pass` is what each",
+        "pass alone does.",
         "Releases and passes that are slow have a sample of the cases. A pass that rewrites no model is not listed.",
     ]
     for optimizer in sorted({row["optimizer"] for row in table}):
