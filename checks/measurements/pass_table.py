@@ -16,6 +16,7 @@ import sys
 from collections import Counter, defaultdict
 from functools import cache
 from pathlib import Path
+from textwrap import shorten
 from typing import Any
 
 import onnx
@@ -189,7 +190,7 @@ def page(table: list[dict[str, Any]], faults: list[dict[str, Any]], cases: int) 
         ]
         for fault in faults:
             if fault["optimizer"] == optimizer:
-                message = " ".join(fault["message"].split())[:140].replace("|", "\\|")
+                message = shorten(fault["message"], 140, placeholder=" …").replace("|", "\\|")
                 case = fault["case"].removeprefix("test_pattern_")
                 cells = [fault["class"], fault["version"], f"`{fault['pass']}`", f"`{case}`", message]
                 lines.append(f"| {' | '.join(cells)} | {fault['witness'][:80]} |")
