@@ -59,6 +59,9 @@ class AcceptableIndices:
         return 0.0 if np.take_along_axis(self.mask, indices[None], 0).all() else np.inf
 
 
+FIRST_VERSION_WITH_TIES = 12
+"""Opset from which the pages of ArgMax and ArgMin state which of equal elements is selected."""
+
 NODES_BETWEEN_NOTES = 64
 """Number of nodes after which the progress is shown."""
 
@@ -116,22 +119,39 @@ def _enclose(scope: NodeScope, node: onnx.NodeProto, values: Mapping[str, Any]) 
     operand = values.get(node.input[0]) if node.input else None
     if is_operator(node, "ArgMax", "ArgMin"):
         if isinstance(operand, Enclosure) and (not operand.is_exact or np.isnan(operand.value).any()):
-            return [_acceptable(node, operand)]
+            return [_acceptable(scope, node, operand)]
         if isinstance(operand, np.ndarray) and operand.dtype.kind == "f" and np.isnan(operand).any():
-            return [_acceptable(node, Enclosure.exact(operand))]
+            return [_acceptable(scope, node, Enclosure.exact(operand))]
     return enclose(scope, node, values)
 
 
-def _acceptable(node: onnx.NodeProto, operand: Enclosure) -> AcceptableIndices:
+def _acceptable(scope: NodeScope, node: onnx.NodeProto, operand: Enclosure) -> AcceptableIndices:
+    """Return the indices of elements that can be the extreme, and can be the first or last one as the page asks.
+
+    Before opset 12, the page does not state which of equal elements is selected.
+    """
     attributes = {attribute.name: attribute.i for attribute in node.attribute}
     axis = attributes.get("axis", 0) % operand.value.ndim
     sign = 1 if node.op_type == "ArgMax" else -1
     value = np.moveaxis(sign * operand.value, axis, 0)
     error = np.moveaxis(operand.error, axis, 0)
-    lowest = (value - error).max(axis=0, keepdims=True)
-    mask = (value + error >= lowest) | np.isnan(value).any(axis=0, keepdims=True) | np.isnan(lowest)
+    low = value - error
+    high = value + error
+    is_last = bool(attributes.get("select_last_index", 0))
+    is_ordered = scope.opsets.get("", 0) >= FIRST_VERSION_WITH_TIES
+    mask = _exceeds_before(low, high, is_strict=is_ordered and not is_last)
+    mask &= np.flip(_exceeds_before(np.flip(low, 0), np.flip(high, 0), is_strict=is_ordered and is_last), 0)
+    mask |= np.isnan(low).any(axis=0, keepdims=True)
     hazard = "nan" if np.isnan(value).any() else "overflow" if np.isinf(error).any() else "rounding_tie"
     return AcceptableIndices(np.asarray(mask), bool(attributes.get("keepdims", 1)), axis, hazard)
+
+
+def _exceeds_before(low: Array, high: Array, *, is_strict: bool) -> Array:
+    """Return which elements can be at least as large as each element before them, or larger if `is_strict`."""
+    mask = np.ones(low.shape, np.bool_)
+    before = np.maximum.accumulate(low, axis=0)[:-1]
+    mask[1:] = high[1:] > before if is_strict else high[1:] >= before
+    return mask
 
 
 def are_apart(first: Any, second: Any) -> bool | None:

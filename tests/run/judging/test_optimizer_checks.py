@@ -14,6 +14,7 @@ from conformance.base.verdicts import Level, Verdict
 from conformance.corpus.cases.case import PassEffect, Rewrite
 from conformance.corpus.passes.eliminate_nop_monotone_argmax import eliminate
 from conformance.exact.clauses import clauses
+from conformance.exact.reference.model_enclosures import enclose_model
 from conformance.run.judging.optimizer import judge_rewrite
 from conformance.run.judging.optimizer_checks import CHECKS
 from conformance.run.judging.optimizer_run import OptimizerDataSet, OptimizerDataSets, OptimizerTask
@@ -253,3 +254,14 @@ def test_rewrite_without_a_declared_pass_has_an_effect(before, after, last, effe
     (answers,) = (check for check in outcome.checks if check.name == "answers")
     assert (answers.effect, answers.witness) == (effect, witness)
     assert outcome.verdict is (Verdict.PASS if effect in ("bits", "interval") else Verdict.FAIL)
+
+
+@pytest.mark.parametrize(("opset", "last", "indices"), [(13, 0, [1]), (13, 1, [2]), (11, 0, [1, 2])])
+def test_index_of_an_exact_tie_beside_an_inexact_element(opset, last, indices):
+    selection = f", select_last_index = {last}" if opset > 11 else ""
+    text = (
+        f'<ir_version: 8, opset_import: ["": {opset}]> saturated (float[3] X) => (int64[1] Y)'
+        f" {{ H = HardSigmoid <alpha = 0.25> (X) Y = ArgMax <axis = 0{selection}> (H) }}"
+    )
+    found = enclose_model(onnx.parser.parse_model(text), {"X": np.array([1, 3, 5], np.float32)})["Y"]
+    assert np.flatnonzero(found.mask).tolist() == indices
