@@ -226,7 +226,7 @@ def mutation(session: nox.Session) -> None:
     """Test the corpus with mutants, and write reports/mutation.json; `-- --held-out FILE`, `-- --help`."""
     session.install(*TESTS)
     arguments = session.posargs or ("--json", "reports/mutation.json")
-    session.run("python", "-m", "mutation", *arguments, env={"PYTHONPATH": f"{Path.cwd()}/tests/support"})
+    session.run("python", "-m", "checks.mutation", *arguments, env={"PYTHONPATH": f"{Path.cwd()}/tests/support"})
 
 
 @nox.session
@@ -236,7 +236,7 @@ def oracle(session: nox.Session) -> None:
     """
     is_random = "--examples" in session.posargs
     session.install(ONNX, *(("-e", ".", *GROUPS["tests"]) if is_random else GROUPS["oracle"]))
-    command = ["tests/support/compare_oracles.py"] if is_random else ["-m", "oracle"]
+    command = ["tests/support/compare_oracles.py"] if is_random else ["-m", "checks.oracle"]
     session.run("python", *command, *(session.posargs or ("--json", "reports/oracle.json")))
 
 

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sysconfig
 import tomllib
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -108,3 +109,15 @@ def test_actionlint_has_nothing_to_say():
         pytest.skip("needs actionlint, which is no Python package: https://github.com/rhysd/actionlint")
     ended = subprocess.run([actionlint, *WORKFLOWS], capture_output=True, text=True, check=False)
     assert (ended.returncode, ended.stdout) == (0, "")
+
+
+def test_sessions_start_modules_and_scripts_that_exist():
+    text = (ROOT / "noxfile.py").read_text(encoding="utf-8")
+    modules = set(re.findall(r'"-m", "([\w.]+)"|python -m ([\w.]+)', text))
+    names = {name for pair in modules for name in pair if name.startswith(("checks.", "conformance.", "tests."))}
+    scripts = set(re.findall(r"\b(?:checks|scripts|tests)/[\w/]+\.py\b", text))
+    assert {"checks.mutation", "checks.oracle"} <= names
+    assert [name for name in names if find_spec(name) is None] == []
+    assert len(scripts) > 10
+    assert [path for path in scripts if not (ROOT / path).is_file()] == []
+    assert not {name for pair in modules for name in pair if name} & {path.name for path in (ROOT / "checks").iterdir()}
