@@ -40,7 +40,7 @@ def pattern(shown: str) -> str:
 @pytest.fixture(scope="module")
 def part(tmp_path_factory):
     """Return a corpus with the cases of Momentum."""
-    return write_part(tmp_path_factory.mktemp("part"), lambda _, name: re.search("momentum(?!.*expanded)|_opti", name))
+    return write_part(tmp_path_factory.mktemp("part"), lambda _, name: re.search("momentum(?!.*expanded$)|_opti", name))
 
 
 @pytest.fixture(scope="module")

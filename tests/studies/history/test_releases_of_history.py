@@ -136,7 +136,7 @@ def test_find_releases_with_other_error_does_not_mean_that_no_release_exists(uv,
 
 @pytest.mark.parametrize("text", ["x", "1..y", "1.0...2", "9" * 5000])
 def test_malformed_range_is_refused(text):
-    with assert_raises("name.malformed-release", text):
+    with assert_raises("name.malformed-release", text[:100]):
         ReleaseRange.parse(text)
 
 

@@ -61,6 +61,9 @@ PATIENT = Limits(timeout=120)
 NARROW = Limits(timeout=30, line=2**20)
 
 # the fault, its limits, the verdict, the phase and a part of the message
+LONG = {"writes_gigabytes"}
+"""Faults whose test computes for long."""
+
 FAULTS = [
     (fakes.segfaults_on_load, None, CRASH, "load", "was killed by SIGSEGV before it answered `load`"),
     (fakes.segfaults_on_run, None, CRASH, "run", "was killed by SIGSEGV before it answered `run`"),
@@ -100,7 +103,7 @@ FAULTS = [
     (fakes.returns_masked_arrays, None, FAIL, "compare", "wrong"),
     (fakes.returns_much, None, ERROR, "run", ""),
     (fakes.hangs_when_freed, SHORT, TIMEOUT, "run", "within 4 s"),
-    pytest.param(fakes.writes_gigabytes, PATIENT, PASS, None, "", marks=pytest.mark.long),
+    (fakes.writes_gigabytes, PATIENT, PASS, None, ""),
     (fakes.opens_many_files, None, PASS, None, ""),
 ]
 
@@ -130,7 +133,11 @@ def start(scratch):
 
 
 @pytest.mark.parametrize(
-    ("fault", "limits", "verdict", "phase", "message"), FAULTS, ids=[f"{row[0].__name__}-{row[2]}" for row in FAULTS]
+    ("fault", "limits", "verdict", "phase", "message"),
+    [
+        pytest.param(*row, id=f"{row[0].__name__}-{row[2]}", marks=[pytest.mark.long] * (row[0].__name__ in LONG))
+        for row in FAULTS
+    ],
 )
 def test_isolated_fault_has_its_verdict_and_next_case_passes(start, case_of, fault, limits, verdict, phase, message):
     subject = start(f"fake_subject:{fault.__name__}", limits)
