@@ -106,6 +106,7 @@ CONTENTS = {
         "reports/onnx-cases/README",
         "reports/onnx-cases/mutants",
         "reports/blame/README",
+        "reports/passes/README",
         "reports/providers",
         "reports/README",
     ),

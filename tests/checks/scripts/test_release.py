@@ -48,7 +48,8 @@ def unpacked(corpus, tmp_path) -> Path:
     assert list(sums.values()) == [hashlib.sha256(content).hexdigest() for content in (packed, tar)]
     with tarfile.open(fileobj=io.BytesIO(tar)) as archive:
         assert {member.name.partition("/")[0] for member in archive.getmembers()} == {name}
-        archive.extractall(tmp_path / "unpacked", filter="data")
+        archive.extraction_filter = getattr(tarfile, "data_filter", None)  # since Python 3.11.4
+        archive.extractall(tmp_path / "unpacked")
     return tmp_path / "unpacked" / name
 
 
