@@ -150,6 +150,7 @@ def test_output_that_nobody_reads_is_discarded(monkeypatch):
     with os.fdopen(writer, "w") as stream:
         monkeypatch.setattr(sys, "stdout", stream)
         print_line("first")
+        assert Path(f"/proc/self/fd/{stream.fileno()}").readlink() == Path(os.devnull)
         print_line("second")
 
 

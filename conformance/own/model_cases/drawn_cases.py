@@ -158,7 +158,7 @@ def typed_cases(
         yield from ((GENERATOR, case) for case in _cases_of_types(operator, known))
 
 
-def _typed_operators(operators: Collection[str] | None = None) -> list[str]:
+def _typed_operators(operators: Collection[str] | None) -> list[str]:
     chosen = [name for name, declared in declarations().items() if has_schemas(declared[0].domain)]
     return [name for name in chosen if operators is None or name in operators]
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import islice
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from onnx.defs import SchemaError
@@ -37,7 +38,7 @@ MAX_RIGHT_RESULTS = 60
 
 @dataclass(frozen=True)
 class NodeResult:
-    """What a subject returned for a node.
+    """The outputs of a subject for a node.
 
     Attributes:
         run: the node with its operands.
@@ -100,7 +101,7 @@ def mistake_of_results(results: Iterable[NodeResult]) -> str | None:
 
     Results with too many elements neither explain nor contradict a mistake.
     """
-    known = sorted((each for each in results if each.size <= MAX_ELEMENTS), key=_size)
+    known = sorted((each for each in results if each.size <= MAX_ELEMENTS), key=attrgetter("size"))
     left: set[str] | None = None
     try:
         for each in (one for one in known if one.is_wrong):
@@ -116,10 +117,6 @@ def mistake_of_results(results: Iterable[NodeResult]) -> str | None:
     except SchemaError:
         return None
     return left.pop() if left is not None and len(left) == 1 else None
-
-
-def _size(result: NodeResult) -> int:
-    return result.size
 
 
 def _data_sets(case: CaseInMemory, observed: Observation | None = None) -> Iterator[NodeResult]:
