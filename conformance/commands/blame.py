@@ -96,7 +96,9 @@ def blame(
         data_sets = choose_inputs(audited.original, inputs, shape or (), seed)
         if data_sets[0].chosen:
             print_line(chosen_text(data_sets[0].chosen), err=takes_output)
-        request = Request(audited, data_sets, first, second, rewriter, None if inputs else seed, seconds, models)
+        request = Request(
+            audited, data_sets, first, second, rewriter, None if inputs else seed, seconds, models
+        ).with_tensor_inputs()
         if releases:
             has_fault, at_release = blame_model(request, searched)
             if at_release is None:

@@ -23,6 +23,7 @@ from conformance.exact.models.input_files import required_input_names
 from conformance.own.graphs.cutting import with_outputs
 from conformance.own.graphs.intermediate_values import SubjectRefused, are_identical, run_once, set_data_folder
 from conformance.own.graphs.reading import LoadedModel, shared_weights
+from conformance.own.graphs.tensor_inputs import with_tensor_inputs
 from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
 from conformance.subjects.isolation.protocol import Limits
 from conformance.subjects.isolation.start_subjects import started_subjects
@@ -163,7 +164,8 @@ def count_on_subjects(
         with started_subjects(named, Limits(timeout), no_isolation=in_process) as subjects:
             for subject in subjects:
                 set_data_folder(subject.target, loaded.data_folder)
-            return [count_hazards(loaded.original, each, data_sets, loaded.data_folder) for each in subjects]
+            made, fed = with_tensor_inputs(loaded, data_sets)
+            return [count_hazards(made.original, each, fed, loaded.data_folder) for each in subjects]
 
 
 def count_hazards(

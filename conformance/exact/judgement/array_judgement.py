@@ -25,8 +25,6 @@ from conformance.exact.judgement.node_comparison import (
     NodeComparison,
     bound_source,
     enclose_part,
-    is_admissible_sequence,
-    judged_in_sequence,
     number_text,
     output_shape_by_inference,
 )
@@ -510,7 +508,7 @@ class _OutputJudge:
                 if tensor is not None:
                     self.add_not_judged(LEFT_OUT, _count(arrays[name]) - enclosed.part.outputs[name].size)
             elif name in own:
-                self.add_other(comparison, name, tensor, own[name])
+                self.add_other(comparison, (name, position), tensor, own[name])
         self.add(comparison, node, before)
 
     def inferred_shape(self, name: str) -> tuple[int, ...] | None:
@@ -520,16 +518,13 @@ class _OutputJudge:
         arrays = {key: each for key, each in self.call.values.items() if isinstance(each, np.ndarray)}
         return output_shape_by_inference(self.call.model, name, arrays)
 
-    def add_other(self, comparison: NodeComparison, name: str, expected: Any, actual: Any) -> None:
-        """Compare an output that is a sequence or a map, or should be."""
+    def add_other(self, comparison: NodeComparison, place: tuple[str, int], expected: Any, actual: Any) -> None:
+        """Compare an output that is a sequence or a map, or should be; `place` has its name and position."""
         if isinstance(expected, list):
-            is_admissible = is_admissible_sequence(actual, expected)
-            comparison.add_sequence(name, expected, is_admissible=is_admissible)
-            judged = judged_in_sequence(actual, expected) if is_admissible else _count(actual)
-            self.judged += judged
-            self.add_not_judged(UNDETERMINED, _count(actual) - judged)
+            comparison.add_sequence(*place, expected, actual)
+            self.judged += _count(actual) if comparison.mismatch else comparison.in_maps
         else:
-            self.faults.append(f"{self.names[name]} is a {type(actual).__name__}, but must be a tensor")
+            self.faults.append(f"{self.names[place[0]]} is a {type(actual).__name__}, but must be a tensor")
 
     def add_not_judged(self, reason: str, count: int) -> None:
         """Count elements that are not judged."""

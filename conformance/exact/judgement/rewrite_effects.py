@@ -198,7 +198,7 @@ def _text(array: Array) -> str:
 
 def _is_other_form(found: RewriteJudgement) -> bool:
     """Return whether the outputs differ in type or shape."""
-    if isinstance(found.before, AcceptableIndices) or isinstance(found.after, AcceptableIndices):
+    if isinstance(found.before, (AcceptableIndices, list)) or isinstance(found.after, (AcceptableIndices, list)):
         return False
     return bool(found.before.dtype != found.after.dtype or found.before.shape != found.after.shape)
 

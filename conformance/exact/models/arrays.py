@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import ml_dtypes
 import numpy as np
 import onnx
+from google.protobuf.unknown_fields import UnknownFieldSet  # type: ignore[import-untyped]
 from onnx import TensorProto, numpy_helper
 
 from conformance.base.verdicts import Unsupported
@@ -276,6 +277,71 @@ def object_array(elements: Iterable[Any], shape: Sequence[int]) -> Array:
 
 Value: TypeAlias = Any
 """An array, a list of values, a dict or None."""
+
+
+def item_type(type: onnx.TypeProto) -> onnx.TypeProto:
+    """Return the innermost element type of nested sequences and optionals; a type of another kind itself."""
+    kind = type.WhichOneof("value")
+    return item_type(getattr(type, kind).elem_type) if kind in ("sequence_type", "optional_type") else type
+
+
+def parse_value(content: bytes, type: onnx.TypeProto) -> Value:
+    """Return the value in a file of onnx's test data: a tensor, or a sequence or an optional of tensors.
+
+    Raises:
+        ValueError: the content has a value of another kind, or see `array_of`.
+        DecodeError: the content is damaged.
+    """
+    kind = _kind_of(type)
+    message = _MESSAGES[kind].FromString(content)
+    if kind != "tensor" and len(UnknownFieldSet(message)):
+        raise ValueError(f"it has a message of another type than {type_text(type)}")
+    return _value_of(message, type)
+
+
+_MESSAGES: dict[str, Any] = {"tensor": onnx.TensorProto, "sequence": onnx.SequenceProto, "optional": onnx.OptionalProto}
+
+
+def _kind_of(type: onnx.TypeProto) -> str:
+    kind = str(type.WhichOneof("value")).removesuffix("_type")
+    if kind not in _MESSAGES:
+        raise ValueError(f"a value of type {type_text(type)} is not read from a file")
+    return kind
+
+
+def _value_of(message: Any, type: onnx.TypeProto) -> Value:
+    kind = _kind_of(type)
+    if kind == "tensor":
+        return array_of(message)
+    element = getattr(type, f"{kind}_type").elem_type
+    field = _field_of(kind, element)
+    others = [each.name for each, _ in message.ListFields() if each.name not in (field, "name", "elem_type")]
+    if others:
+        raise ValueError(f"it has {others[0]} instead of {field}")
+    if kind == "sequence":
+        return [_value_of(each, element) for each in getattr(message, field)]
+    return _value_of(getattr(message, field), element) if message.HasField(field) else None
+
+
+def _field_of(kind: str, element: onnx.TypeProto) -> str:
+    """Return the field of a sequence or an optional that has elements of a type."""
+    return f"{_kind_of(element)}_value{'s' if kind == 'sequence' else ''}"
+
+
+def value_message_of(value: Value, type: onnx.TypeProto, name: str = "") -> Any:
+    """Return the message of a value for a file of onnx's test data; see `parse_value`."""
+    kind = _kind_of(type)
+    if kind == "tensor":
+        return tensor_of(value, name)
+    element = getattr(type, f"{kind}_type").elem_type
+    message = _MESSAGES[kind](name=name)
+    if value is not None:
+        message.elem_type = message.DataType.Value(_kind_of(element).upper())
+        items = [value_message_of(each, element) for each in (value if kind == "sequence" else [value])]
+        field = getattr(message, _field_of(kind, element))
+        field.extend(items) if kind == "sequence" else field.CopyFrom(items[0])
+    return message
+
 
 _BYTES_OF_NUMBER = 8
 

@@ -10,7 +10,7 @@ import onnx
 from onnx import helper
 
 from conformance.base.verdicts import Unsupported
-from conformance.exact.models.arrays import Array, array_of, dtype_of, type_name
+from conformance.exact.models.arrays import Array, array_of, dtype_of, item_type, type_name, type_text
 from conformance.exact.models.graphs import constant_names, is_operator
 
 if TYPE_CHECKING:
@@ -122,17 +122,19 @@ class DeclaredInput:
     Attributes:
         dtype: None if the input is not a tensor, or if the installed onnx does not know its element type.
         shape: sizes, with None for a dimension of any size. It is None if the rank is not declared.
+        type: the whole type of an input that is not a tensor; otherwise None.
     """
 
     name: str
     dtype: np.dtype[np.generic] | None
     shape: tuple[int | None, ...] | None
+    type: onnx.TypeProto | None = None
 
     @classmethod
     def of(cls, value: onnx.ValueInfoProto) -> DeclaredInput:
         """Return the declaration that a graph input contains."""
         if not value.type.HasField("tensor_type"):
-            return cls(value.name, None, None)
+            return cls(value.name, None, None, value.type)
         tensor = value.type.tensor_type
         sizes = tuple(
             size.dim_value if size.dim_value >= 0 and size.HasField("dim_value") else None for size in tensor.shape.dim
@@ -140,15 +142,31 @@ class DeclaredInput:
         return cls(value.name, known_dtype(tensor.elem_type), sizes if tensor.HasField("shape") else None)
 
     def check_value(self, value: Value) -> None:
-        """Raise an error if a value does not match the declaration; the parts of a sequence or map are not checked.
+        """Raise an error if a value, or an item of it, does not match the declaration; a map is not checked.
 
         Raises:
             ValueError: the kind, the element type or the shape differs.
         """
-        if isinstance(value, np.ndarray | np.generic):
-            self.check(value.dtype, value.shape)
-        elif self.dtype is not None:
-            raise ValueError(f"the value {self.name} is a {type(value).__name__}, but the model declares a tensor")
+        if isinstance(value, np.ndarray | np.generic) and not self._is_sequence:
+            self._item.check(value.dtype, value.shape)
+        elif isinstance(value, list | tuple) and self._is_sequence:
+            for each in value:
+                self._item.check_value(each)
+        elif self.dtype is not None or (self._is_sequence and value is not None):
+            declared = "a sequence" if self._is_sequence else "a tensor"
+            raise ValueError(f"the value {self.name} is a {type(value).__name__}, but the model declares {declared}")
+
+    @property
+    def _is_sequence(self) -> bool:
+        """Whether it is a sequence, or an optional sequence."""
+        return self.type is not None and "seq(" in type_text(self.type)
+
+    @property
+    def _item(self) -> DeclaredInput:
+        """The declaration of the items of a sequence or an optional; that of a tensor itself."""
+        if self.type is None:
+            return self
+        return DeclaredInput.of(onnx.ValueInfoProto(name=self.name, type=item_type(self.type)))
 
     def check(self, dtype: np.dtype[Any] | None, shape: Sequence[int]) -> None:
         """Raise an error if the element type and shape of an array do not match the declaration.

@@ -13,7 +13,7 @@ from onnx import GraphProto, SparseTensorProto, TensorProto, helper
 from conformance.base.serialization.decoding import Count, Integer, StoredRecord
 from conformance.base.serialization.printable_text import shorten_middle
 from conformance.exact.models import arrays
-from conformance.exact.models.arrays import Array, type_name
+from conformance.exact.models.arrays import Array, item_type, type_name
 from conformance.exact.models.input_files import required_inputs
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ def _graph(graph: onnx.GraphProto) -> str:
 
 
 def _value(value: onnx.ValueInfoProto) -> ValueSummary:
-    tensor = _element(value.type).tensor_type
+    tensor = item_type(value.type).tensor_type
     return ValueSummary(value.name, _type(value.type), [_size(dim) for dim in tensor.shape.dim])
 
 
@@ -167,12 +167,6 @@ def _type(type: onnx.TypeProto) -> str:
     if kind in ("sequence_type", "optional_type"):
         return f"{kind.removesuffix('_type')}({_type(getattr(type, kind).elem_type)})"
     return str(TensorProto.DataType.Name(type.tensor_type.elem_type)).lower()
-
-
-def _element(type: onnx.TypeProto) -> onnx.TypeProto:
-    """Return the innermost element type of nested sequences and optionals."""
-    kind = type.WhichOneof("value")
-    return _element(getattr(type, kind).elem_type) if kind in ("sequence_type", "optional_type") else type
 
 
 def _size(dim: onnx.TensorShapeProto.Dimension) -> int | str:

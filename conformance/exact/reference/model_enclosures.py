@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from conformance.base.verdicts import Unsupported
+from conformance.exact.models.arrays import have_same_bits
 from conformance.exact.models.graphs import is_operator, names_taken_by
 from conformance.exact.models.input_files import constant_value
 from conformance.exact.reference.node_enclosures import NodeScope, enclose
@@ -154,10 +155,22 @@ def _exceeds_before(low: Array, high: Array, *, is_strict: bool) -> Array:
     return mask
 
 
+def _are_sequences_apart(first: Any, second: Any) -> bool | None:
+    """Return whether the items of two sequences have no common value; None if this cannot be judged."""
+    if not (isinstance(first, list) and isinstance(second, list) and len(first) == len(second)):
+        return True
+    found = list(map(are_apart, first, second))
+    return None if None in found and True not in found else True in found
+
+
 def are_apart(first: Any, second: Any) -> bool | None:
     """Return whether two enclosures have no common value; None if this cannot be judged."""
     if isinstance(first, str) or isinstance(second, str):
         return None
+    if isinstance(first, list) or isinstance(second, list):
+        return _are_sequences_apart(first, second)
+    if isinstance(first, dict) or isinstance(second, dict):
+        return not have_same_bits(first, second)
     kinds = [isinstance(each, AcceptableIndices) for each in (first, second)]
     if all(kinds):
         return first.mask.shape != second.mask.shape or not bool((first.mask & second.mask).any(axis=0).all())

@@ -20,6 +20,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from msgspec import structs
 
 from conformance.base.errors import UsageError
@@ -46,6 +47,7 @@ from conformance.own.graphs.intermediate_values import (
     set_data_folder,
 )
 from conformance.own.graphs.reading import LoadedModel
+from conformance.own.graphs.tensor_inputs import with_tensor_inputs
 from conformance.run.diagnosis.node_diagnosis import NodeResult, mistake_of_results
 from conformance.run.mutants.node_mutants import NodeRun
 
@@ -208,7 +210,8 @@ def audit_subject(
     except SubjectRefused as refusal:
         hint = f" (other sizes: {' '.join(data_set.chosen)})" if data_set.chosen else ""
         return SubjectAudit(key.subject, key.version, data_set.name, f"{refusal}{hint}", command=options.command)
-    return _audit_recording(model, subject, data_set, key, recording, progress, options, numbering)
+    _, (fed,) = with_tensor_inputs(model, [data_set])
+    return _audit_recording(model, subject, fed, key, recording, progress, options, numbering)
 
 
 def audit_recorded(
@@ -229,21 +232,25 @@ def audit_recorded(
         progress: is called with a text for the user.
         options: the options of the audit.
     """
-    graph = model.prepared.graph
+    made, (fed,) = with_tensor_inputs(model, [data_set])
+    graph = made.prepared.graph
     constants = initializer_arrays_in(graph, model.data_folder) | constant_node_values(graph)
-    inputs = dict(zip(required_input_names(graph), data_set.arrays, strict=True))
-    made = [name for node in graph.node for name in node.output if name and name not in constants]
+    inputs = dict(zip(required_input_names(graph), fed.arrays, strict=True))
+    others = {name: value for name, value in recorded.values.items() if not isinstance(value, np.ndarray)}
+    arrays = {name: value for name, value in recorded.values.items() if name not in others}
+    computed = [name for node in graph.node for name in node.output if name and name not in constants]
     ways = dict.fromkeys(constants, Exposure.CONSTANT) | dict.fromkeys(inputs, Exposure.OUTPUT)
-    ways |= {name: Exposure.RECORDED if name in recorded.values else Exposure.HIDDEN for name in made}
+    ways |= {name: Exposure.RECORDED if name in recorded.values else Exposure.HIDDEN for name in computed}
     values = RecordedValues(
-        {**constants, **inputs, **recorded.values},
+        {**constants, **inputs, **arrays},
         ways,
         [recorded.values[value.name] for value in graph.output if value.name in recorded.values],
         runs=0,
+        others=others,
     )
-    recording = Recording(model.prepared, values, True, True, model.data_folder)
+    recording = Recording(made.prepared, values, True, True, model.data_folder)
     key = RecordingKey(model.digest, recorded.subject, "", hash_values(data_set.arrays))
-    return _audit_recording(model, None, data_set, key, recording, progress, options)
+    return _audit_recording(model, None, fed, key, recording, progress, options)
 
 
 def _audit_recording(
@@ -343,8 +350,9 @@ def record_model(
 ) -> Recording:
     """Run a model three times, and record its intermediate values.
 
-    An If is replaced by the branch that it takes, at every depth, as long as the outputs keep their bits. Some runtimes
-    keep them only if the values at the border of the branch are rounded as they were.
+    Inputs that are not tensors are made from tensors, and an If is replaced by the branch that it takes, at every
+    depth, as long as the outputs keep their bits. Some runtimes keep them only if the values at the border of the
+    branch are rounded as they were.
 
     Raises:
         SubjectRefused: the subject does not run the model.
@@ -354,20 +362,20 @@ def record_model(
     (again,) = run_once(subject.target, model.original, data_set.arrays)
     is_repeatable = are_identical(first, second)
     repeats_again = are_identical(first, again)
+    made, (fed,) = with_tensor_inputs(model, [data_set])
 
     def expose(prepared: onnx.ModelProto, *, is_stable: bool) -> RecordedValues:
         constants = initializer_arrays_in(prepared.graph, model.data_folder)
-        inputs = data_set.arrays
         return record_values(
-            subject.target, prepared, inputs, first, progress, is_stable=is_stable, constants=constants
+            subject.target, prepared, fed.arrays, first, progress, is_stable=is_stable, constants=constants
         )
 
-    judged = model.prepared
-    values = expose(model.prepared, is_stable=is_repeatable and repeats_again)
+    judged = made.prepared
+    values = expose(judged, is_stable=is_repeatable and repeats_again)
     for _ in range(MAX_BRANCH_DEPTH):
         for keeps_borders in (False, True):
             inlined = inline_taken_branches(judged, values.values, keeps_borders=keeps_borders)
-            if inlined is not None and _keeps_outputs(subject, inlined, data_set.arrays, first):
+            if inlined is not None and _keeps_outputs(subject, inlined, fed.arrays, first):
                 break
         else:
             break

@@ -17,7 +17,6 @@ from conformance.exact.judgement.node_comparison import (
     JudgedElement,
     NodeComparison,
     enclose_part,
-    is_admissible_sequence,
 )
 from conformance.exact.judgement.samples import values_of
 from conformance.exact.models.arrays import dtype_of, format_of, is_computed, is_text, type_name, type_number
@@ -392,14 +391,12 @@ class RecordingJudge:
                     comparison.add(name, position, own, outputs[name].shape)
             elif name:
                 if name in recorded.others and isinstance(tensor, list):
-                    actual = recorded.others[name]
-                    is_known = not getattr(actual, "digest", "")  # otherwise a harness sent only the digest
-                    is_admissible = is_admissible_sequence(actual, tensor) if is_known else None
-                    comparison.add_sequence(name, tensor, is_admissible=is_admissible)
+                    comparison.add_sequence(name, position, tensor, recorded.others[name])
                 unrounded = tensor.unrounded() if isinstance(tensor, Enclosure) else tensor
                 self._hidden[name] = _Hidden(unrounded, frozenset({*before, number}))
-                if tensor is not None and not isinstance(tensor, list):
-                    element_type = element_type or type_name(tensor.dtype)
+                items: Sequence[Any] = tensor if isinstance(tensor, list) else [tensor]
+                types = (type_name(each.dtype) for each in items if isinstance(each, (np.ndarray, Enclosure)))
+                element_type = element_type or next(types, None)
         unjudged = structs.replace(unjudged, type=element_type, segment=tuple(sorted(before)), text=enclosed.change)
         found = _conclude(unjudged, comparison, contradiction)
         names_elements = found.worst or found.should_worst or found.open_element

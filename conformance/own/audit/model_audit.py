@@ -240,7 +240,7 @@ class PreparedAudit:
             started_subjects(self.subjects, limits, no_isolation=request.no_isolation) as started,
             self._workers() as workers,
         ):
-            save_inputs_to(request.save_inputs, self.data_sets, self.input_names)
+            save_inputs_to(request.save_inputs, self.data_sets, self.model.original.graph)
             probes = PROBES if request.probes is None else request.probes
             options = AuditOptions(request.all_elements, request.makes_cases, workers, probes)
             audits = []

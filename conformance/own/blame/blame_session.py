@@ -11,6 +11,7 @@ import math
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from dataclasses import replace as changed_copy
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -36,13 +37,21 @@ from conformance.own.blame.document import (
     ReducedNode,
 )
 from conformance.own.blame.given_rewrite import GivenRewrite, MatchedModels
-from conformance.own.blame.model_comparison import Comparison, Computation, OpenSubjects, TimeIsOverError, run_model
+from conformance.own.blame.model_comparison import (
+    Comparison,
+    Computation,
+    Failure,
+    OpenSubjects,
+    TimeIsOverError,
+    run_model,
+)
 from conformance.own.blame.model_reduction import MAX_SECONDS, DifferenceReduction, known_values, node_count
 from conformance.own.blame.passes import ONNXRUNTIME, Passes, PassSearch, list_passes
 from conformance.own.blame.verdict import BlameOutcome, BlameVerdict, ChangedReleases, Unoptimized, judge
 from conformance.own.graphs.fed_model import FedModel
 from conformance.own.graphs.model_inputs import InputSet, input_text
 from conformance.own.graphs.reading import LoadedModel, ModelRecord
+from conformance.own.graphs.tensor_inputs import with_tensor_inputs
 from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
 
 if TYPE_CHECKING:
@@ -69,6 +78,7 @@ class Request:
         seed: the seed of pseudo-random inputs; None for inputs from files.
         seconds: the maximum time of the search for passes, of the reduction and of its verdict together.
         models: the model and a second model, which takes the place of a rewrite; None for one model.
+        given: the request with sequences and optionals as inputs, if nodes of the model make them here.
     """
 
     model: LoadedModel
@@ -79,6 +89,15 @@ class Request:
     seed: int | None = None
     seconds: float = MAX_SECONDS
     models: MatchedModels | None = None
+    given: Request | None = None
+
+    def with_tensor_inputs(self) -> Request:
+        """Return the request with inputs that are tensors; see the function of this name."""
+        model, data_sets = with_tensor_inputs(self.model, self.data_sets)
+        if model is self.model:
+            return self
+        models = self.models.with_tensor_inputs(self.data_sets) if self.models else None
+        return changed_copy(self, model=model, data_sets=data_sets, models=models, given=self)
 
     def case(self, number: int) -> FedModel:
         """Return the model with one data set."""
@@ -172,6 +191,8 @@ class Session:
         self.on_step("controls")
         if not steps.controls.is_deterministic:
             return self._end(BlameVerdict(BlameOutcome.NOT_DETERMINISTIC, steps.controls.reason))
+        if text := self._changed_by_nodes(steps.controls.data_set):
+            return self._end(BlameVerdict(BlameOutcome.NOT_JUDGED, text))
         case = self.request.case(steps.controls.data_set)
         if steps.difference is None:
             whole = self._observe_whole(case) if observed is None else observed
@@ -243,6 +264,20 @@ class Session:
         ]
         trip = None if request.optimizer is None or differing else self._round_trip(request.case(number))
         return Controls(number, comparison.names, not differing, differing[0] if differing else "", trip), observed
+
+    def _changed_by_nodes(self, number: int) -> str:
+        """Return which subject returns other outputs if nodes make the inputs that are not tensors; empty if none."""
+        if self.request.given is None:
+            return ""
+        case = self.request.case(number)
+        given = self.request.given.case(number)
+        names = [value.name for value in case.model.graph.output]
+        with self._compare() as comparison:
+            for subject in (comparison.first, comparison.second):
+                own, made = (run_model(subject.target, each.model, each.inputs) for each in (given, case))
+                if own.failure is not Failure.UNSUPPORTED and find_difference(names, own, made):
+                    return f"{subject.id} returns other outputs if nodes of the model make its sequences and optionals"
+        return ""
 
     def _round_trip(self, case: FedModel) -> str | None:
         """Run the graph optimizer without any pass; None if its passes cannot be chosen."""

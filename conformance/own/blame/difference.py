@@ -30,7 +30,7 @@ class DifferingElement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """An element in which two outputs differ.
 
     Attributes:
-        index: its position.
+        index: its position; in a sequence, the place of the tensor comes first.
         values: the values of both ways; text if they are no numbers.
     """
 
@@ -43,7 +43,7 @@ class OutputDifference(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         name: the name of the output.
-        kind: `values`, `type` or `shape`; `value` for sequences and maps of one type.
+        kind: `values`, `type` or `shape`; `value` for sequences of other lengths, or with maps.
         elements: the number of elements.
         differing: the number of differing elements.
         largest: the largest absolute difference; infinite if only one value is finite.
@@ -143,8 +143,41 @@ def observe(comparison: Comparison, case: FedModel) -> tuple[Difference, tuple[C
     return find_difference(names, *answers), answers
 
 
+def _is_sequence_of_tensors(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(each, np.ndarray) for each in value)
+
+
+def _compare_items(name: str, first: Sequence[Any], second: Sequence[Any]) -> OutputDifference:
+    """Compare two sequences of tensors, of the same length, that are not identical."""
+    pairs = enumerate(zip(first, second, strict=True))
+    found = [(place, _compare(name, *pair)) for place, pair in pairs if not are_identical([pair[0]], [pair[1]])]
+    worst = max((each for _, each in found), key=lambda each: (each.kind != "values", each.largest))
+    elements = sum(int(each.size) for each in first)
+    ulps = [each.ulps for _, each in found if each.ulps is not None]
+    listed = sorted(
+        (
+            (each.largest, msgspec.structs.replace(element, index=(place, *element.index)))
+            for place, each in found
+            for element in each.worst
+        ),
+        key=lambda each: -each[0],
+    )
+    return OutputDifference(
+        name,
+        worst.kind,
+        elements,
+        sum(each.differing for _, each in found),
+        worst.largest,
+        sum(each.mean * each.elements for _, each in found) / max(1, elements),
+        max(ulps, default=None),
+        tuple(element for _, element in listed[:MAX_LISTED_ELEMENTS]),
+    )
+
+
 def _compare(name: str, first: Any, second: Any) -> OutputDifference:
     """Compare two outputs that are not identical."""
+    if _is_sequence_of_tensors(first) and _is_sequence_of_tensors(second) and len(first) == len(second):
+        return _compare_items(name, first, second)
     if not isinstance(first, np.ndarray) and type(first).__name__ == type(second).__name__:
         return OutputDifference(name, "value", 1, 1)
     if not (isinstance(first, np.ndarray) and isinstance(second, np.ndarray)) or first.dtype != second.dtype:

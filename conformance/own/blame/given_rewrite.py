@@ -24,6 +24,7 @@ from conformance.exact.models.input_files import required_input_names
 from conformance.exact.models.renaming import FreshNames, Renamer
 from conformance.own.graphs.cutting import GraphParts, without_unused
 from conformance.own.graphs.reading import LoadedModel, in_common_folder
+from conformance.own.graphs.tensor_inputs import with_tensor_inputs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
     from conformance.exact.models.arrays import Array
     from conformance.own.graphs.fed_model import FedModel
+    from conformance.own.graphs.model_inputs import InputSet
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,19 @@ class MatchedModels:
     first: LoadedModel
     second: LoadedModel
     unmatched: tuple[str, ...]
+
+    def with_tensor_inputs(self, data_sets: Sequence[InputSet]) -> MatchedModels:
+        """Return the models with inputs that are tensors; see the function of this name.
+
+        Args:
+            data_sets: the inputs of the first model.
+        """
+        names = required_input_names(self.first.original.graph)
+        places = [names.index(name) for name in required_input_names(self.second.original.graph)]
+        own = [replace(each, arrays=tuple(each.arrays[place] for place in places)) for each in data_sets]
+        first, _ = with_tensor_inputs(self.first, data_sets)
+        second, _ = with_tensor_inputs(self.second, own)
+        return replace(self, first=first, second=second)
 
 
 def match_models(first: LoadedModel, second: LoadedModel) -> MatchedModels:

@@ -21,6 +21,7 @@ from conformance.base.serialization.printable_text import first_line
 from conformance.base.verdicts import Level
 from conformance.corpus.passes.eliminate_nop_monotone_argmax import eliminate
 from conformance.exact.judgement.distances import are_comparable, find_distances
+from conformance.exact.models.arrays import have_same_bits
 from conformance.exact.models.graphs import MAIN_DOMAINS, constant_names, infer_shapes, is_operator, names_taken_by
 from conformance.exact.reference.enclosures import has_signed_zeros
 from conformance.exact.reference.enclosures.earlier_texts import readings_of
@@ -131,7 +132,13 @@ def enclose_outputs(case: FedModel, note: Callable[[str], None] = lambda _: None
 
 def output_share(actual: Any, expected: Any, *, has_signed_zeros: bool = False) -> float | None:
     """Return the largest distance from the expected value as a share of the bound; None if it cannot be judged."""
-    if isinstance(expected, str) or not isinstance(actual, np.ndarray):
+    if isinstance(expected, str) or getattr(actual, "digest", "") != "":
+        return None
+    if isinstance(expected, list):
+        return _sequence_share(actual, expected, has_signed_zeros=has_signed_zeros)
+    if isinstance(expected, dict):
+        return 0.0 if have_same_bits(actual, expected) else float("inf")
+    if not isinstance(actual, np.ndarray):
         return None
     if isinstance(expected, AcceptableIndices):
         return expected.share(actual)
@@ -140,9 +147,21 @@ def output_share(actual: Any, expected: Any, *, has_signed_zeros: bool = False) 
     return float(find_distances(actual, expected, has_signed_zeros=has_signed_zeros).shares.max(initial=0.0))
 
 
+def _sequence_share(actual: Any, expected: Sequence[Any], *, has_signed_zeros: bool) -> float | None:
+    """Return the largest share of the items of a sequence; None if one cannot be judged."""
+    if not isinstance(actual, list) or len(actual) != len(expected):
+        return np.inf
+    pairs = zip(actual, expected, strict=True)
+    shares = [output_share(*pair, has_signed_zeros=has_signed_zeros) for pair in pairs]
+    known = [share for share in shares if share is not None]
+    return max(known, default=0.0) if len(known) == len(shares) else None
+
+
 def is_judged(actual: Any, expected: Any) -> bool:
     """Return whether an output is outside of its bounds, or has an element that a wrong value would make wrong."""
     share = output_share(actual, expected)
+    if isinstance(expected, list) and share is not None and share <= 1:
+        return any(is_judged(*pair) for pair in zip(actual, expected, strict=True))
     if share is None or share > 1 or not isinstance(expected, Enclosure) or not actual.size:
         return share is not None
     return bool(find_distances(actual, expected).is_judged.any())
@@ -181,8 +200,7 @@ def judge(
     if comparison.given is not None:
         found = list(map(_without_optimizer, found))
     worst = min(found, key=lambda verdict: _ORDER.index(verdict.outcome))
-    names_of_counts = ("differing", "undetermined", "loose", "unspecified")
-    counts: dict[str, Any] = {name: sum(getattr(verdict, name) for verdict in found) for name in names_of_counts}
+    counts: dict[str, Any] = {name: sum(getattr(verdict, name) for verdict in found) for name in _COUNTS}
     worst = replace(worst, **counts)
     wrong = {verdict.outcome for verdict in found}
     if {BlameOutcome.FIRST_WRONG, BlameOutcome.SECOND_WRONG} <= wrong:
@@ -280,15 +298,36 @@ def _judge_output(
     """Judge one output that differs. It is not judged if most differing elements have no useful bound."""
     verdict = _judge_bounds(expected, of_second, a, b, is_rewrite=is_rewrite)
     if verdict.outcome.is_open and verdict.shares[0] is not None:
-        strict = [(each.should or each) if isinstance(each, Enclosure) else each for each in (expected, of_second)]
+        strict = list(map(_at_should, (expected, of_second)))
         first, second = (output_share(*pair, has_signed_zeros=keeps_signs) for pair in zip((a, b), strict, strict=True))
         verdict = replace(verdict, should_shares=(first, second))
-    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
-        verdict = replace(verdict, **_count_differing(expected, a, b))
+    if pairs := _differing_tensors(expected, a, b):
+        counts = [_count_differing(*each) for each in pairs]
+        verdict = replace(verdict, **{name: sum(each.get(name, 0) for each in counts) for name in _COUNTS})
     if verdict.outcome is not BlameOutcome.BOTH_ADMISSIBLE or verdict.has_useful_bounds:
         return verdict
     reason = f"{verdict.undetermined + verdict.loose} of {verdict.differing} differing elements have no useful bound"
     return replace(verdict, outcome=BlameOutcome.NOT_JUDGED, reason=reason, hazard=None)
+
+
+_COUNTS = ("differing", "undetermined", "loose", "unspecified")
+
+
+def _at_should(expected: Any) -> Any:
+    """Return an enclosure, or a sequence of enclosures, with the bounds of level `should`."""
+    if isinstance(expected, list):
+        return list(map(_at_should, expected))
+    return (expected.should or expected) if isinstance(expected, Enclosure) else expected
+
+
+def _differing_tensors(expected: Any, a: Any, b: Any) -> list[tuple[Any, Array, Array]]:
+    """Return the tensors of an output that differ, each as its enclosure and both values; none if lengths differ."""
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        return [] if are_identical([a], [b]) else [(expected, a, b)]
+    if not isinstance(a, list) or not isinstance(b, list) or len(a) != len(b):
+        return []
+    items = expected if isinstance(expected, list) and len(expected) == len(a) else [""] * len(a)
+    return [pair for each in zip(items, a, b, strict=True) for pair in _differing_tensors(*each)]
 
 
 def _judge_bounds(expected: Any, of_second: Any, a: Any, b: Any, *, is_rewrite: bool) -> BlameVerdict:
@@ -297,7 +336,7 @@ def _judge_bounds(expected: Any, of_second: Any, a: Any, b: Any, *, is_rewrite: 
     second = output_share(b, of_second)
     shares = (first, second)
     if first is None:
-        reason = expected if isinstance(expected, str) else "the output is not a tensor"
+        reason = expected if isinstance(expected, str) else "the output is not a tensor, nor a sequence of tensors"
         return BlameVerdict(BlameOutcome.NOT_JUDGED, reason, None, shares)
     if is_rewrite:
         apart = are_apart(expected, of_second)
@@ -319,7 +358,8 @@ def _judge_bounds(expected: Any, of_second: Any, a: Any, b: Any, *, is_rewrite: 
     if is_first or is_second:
         outcome = BlameOutcome.FIRST_WRONG if is_first else BlameOutcome.SECOND_WRONG
         return BlameVerdict(outcome, "its output is outside of its bound", None, shares)
-    return BlameVerdict(BlameOutcome.BOTH_ADMISSIBLE, "both outputs are admissible", _hazard(expected, a, b), shares)
+    hazard = next((_hazard(*each) for each in _differing_tensors(expected, a, b)), "rounding")
+    return BlameVerdict(BlameOutcome.BOTH_ADMISSIBLE, "both outputs are admissible", hazard, shares)
 
 
 def _count_differing(expected: Any, a: Array, b: Array) -> dict[str, Any]:

@@ -19,7 +19,7 @@ import zipfile
 import zlib
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from itertools import cycle, islice
+from itertools import cycle, groupby, islice
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,10 +38,13 @@ from conformance.exact.models.arrays import (
     check_shape,
     dimension_text,
     is_text,
+    item_type,
     object_array,
-    tensor_of,
+    parse_value,
     text_array,
     type_name,
+    type_text,
+    value_message_of,
 )
 from conformance.exact.models.graphs import constant_names, infer_shapes, is_operator, iter_nodes
 from conformance.exact.models.input_files import DeclaredInput, known_dtype, required_input_names, required_inputs
@@ -52,6 +55,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from conformance.exact.judgement.operator_call import Values
+    from conformance.exact.models.arrays import Value
 
 
 MAX_INPUT_BYTES = 2**31
@@ -95,12 +99,13 @@ class InputSet:
 
     Attributes:
         name: the file or folder of the inputs, or `seed N`.
-        arrays: the inputs, in the order of the graph's inputs without initializer.
+        arrays: the inputs, in the order of the graph's inputs without initializer. They are arrays, and also lists for
+            sequences and None for empty optionals, until `with_tensor_inputs` replaces these by arrays.
         chosen: the options that give the sizes of open dimensions that the suite chose, such as `--shape X=2x3`.
     """
 
     name: str
-    arrays: tuple[Array, ...]
+    arrays: tuple[Value, ...]
     chosen: tuple[str, ...] = ()
 
 
@@ -157,10 +162,11 @@ def given_inputs(graph: onnx.GraphProto, inputs: Values) -> InputSet:
     """
     names = required_input_names(graph)
     values = fed_values(graph, inputs, names)
-    for name in names:
-        if not isinstance(values[name], np.ndarray):
-            problem = f"the input {name} is not a tensor"
-            raise UsageError("call-invalid", title=graph.name or "the model", problem=problem)
+    for value in required_inputs(graph):
+        try:
+            DeclaredInput.of(value).check_value(values[value.name])
+        except ValueError as error:
+            raise UsageError("call-invalid", title=graph.name or "the model", problem=error) from None
     return InputSet("given arrays", tuple(values[name] for name in names))
 
 
@@ -195,15 +201,36 @@ def make_inputs(graph: onnx.GraphProto, shapes: Mapping[str, tuple[int, ...]], s
     values = required_inputs(graph)
     divisors = {node.input[1] for node in graph.node if is_operator(node, "Div", "Mod") and len(node.input) > 1}
     nodes = list(iter_nodes(graph))
-    made = [_make_input(value, shapes, f"{seed}/0", nodes) for value in values]
+    made = [_make_value(value, shapes, f"{seed}/0/{value.name}", nodes) for value in values]
     pairs = zip(values, made, strict=True)
     return InputSet(
         f"seed {seed}",
         tuple(
-            np.ones_like(array) if value.name in divisors and array.dtype.kind in "iu" else array
-            for value, array in pairs
+            np.ones_like(each) if value.name in divisors and each.dtype.kind in "iu" else each for value, each in pairs
         ),
     )
+
+
+ITEMS = 2
+"""Number of items of a sequence that is made."""
+
+
+def _make_value(
+    value: onnx.ValueInfoProto, shapes: Mapping[str, tuple[int, ...]], seed: str, nodes: Sequence[onnx.NodeProto]
+) -> Value:
+    """Return a tensor, the item of an optional, or `ITEMS` items of a sequence with the given shape."""
+    kind = value.type.WhichOneof("value")
+    if kind == "optional_type":
+        return _make_value(element_info(value), shapes, seed, nodes)
+    if kind == "sequence_type":
+        return [_make_value(element_info(value), shapes, f"{seed}/{place}", nodes) for place in range(ITEMS)]
+    return _make_input(value, shapes, seed, nodes)
+
+
+def element_info(value: onnx.ValueInfoProto) -> onnx.ValueInfoProto:
+    """Return the declaration of the elements of a sequence or an optional, under its name."""
+    kind = value.type.WhichOneof("value")
+    return onnx.ValueInfoProto(name=value.name, type=getattr(value.type, kind).elem_type)
 
 
 def check_shape_names(graphs: Iterable[onnx.GraphProto], shapes: Iterable[str]) -> None:
@@ -214,7 +241,8 @@ def check_shape_names(graphs: Iterable[onnx.GraphProto], shapes: Iterable[str]) 
     """
     values = [value for graph in graphs for value in required_inputs(graph)]
     known = {value.name for value in values}
-    known |= {size.dim_param for value in values for size in value.type.tensor_type.shape.dim if size.dim_param}
+    sizes = (size for value in values for size in item_type(value.type).tensor_type.shape.dim)
+    known |= {size.dim_param for size in sizes if size.dim_param}
     for name in shapes:
         if name not in known:
             hint = f"Name one of {', '.join(sorted(known))}." if known else "Leave --shape out."
@@ -257,10 +285,10 @@ def _make_input(
         raise UsageError("cannot-make-input.size", name=value.name, shape=list(shape))
     kind: Any = declared.dtype
     if is_text(kind):
-        return random_texts(f"{seed}/{value.name}", shape, nodes)
+        return random_texts(seed, shape, nodes)
     if kind.kind in "iub":
-        return np.asarray(pseudo_random_array(f"{seed}/{value.name}", shape, np.float64, 0.0, 2.0) >= 1).astype(kind)
-    return pseudo_random_array(f"{seed}/{value.name}", shape, kind, -1.0, 1.0)
+        return np.asarray(pseudo_random_array(seed, shape, np.float64, 0.0, 2.0) >= 1).astype(kind)
+    return pseudo_random_array(seed, shape, kind, -1.0, 1.0)
 
 
 def shape_of_input(
@@ -355,7 +383,7 @@ def read_encoded_arrays(file: Path, entries: Mapping[str, Any], declared: Sequen
     return arrays
 
 
-def _read_folder(folder: Path, declared: Sequence[DeclaredInput]) -> tuple[Array, ...]:
+def _read_folder(folder: Path, declared: Sequence[DeclaredInput]) -> tuple[Value, ...]:
     files = {int(match[1]): each for each in folder.iterdir() if (match := _NUMBERED.match(each.name))}
     missing = sorted(set(range(len(declared))) - set(files))
     if missing:
@@ -363,8 +391,8 @@ def _read_folder(folder: Path, declared: Sequence[DeclaredInput]) -> tuple[Array
     return tuple(read_array(files[number], value) for number, value in enumerate(declared))
 
 
-def read_array(file: Path, declared: DeclaredInput) -> Array:
-    """Return the array in a .pb or .npy file.
+def read_array(file: Path, declared: DeclaredInput) -> Value:
+    """Return the array in a .pb or .npy file, or the sequence or optional in a .pb file.
 
     Raises:
         UsageError: it cannot be read, or does not fit its declaration.
@@ -373,6 +401,13 @@ def read_array(file: Path, declared: DeclaredInput) -> Array:
     with file_errors(file):
         if file.suffix == ".npy":
             return _read_npy(io.BytesIO(content), file, declared)
+        if declared.type is not None:
+            value = parse_value(content, declared.type)
+            try:
+                declared.check_value(value)
+            except ValueError as error:
+                raise UsageError("input-differs", file=file, error=error) from None
+            return value
         tensor = onnx.TensorProto.FromString(content)
         _check(file, declared, known_dtype(tensor.data_type), tensor.dims)
         return array_of(tensor)
@@ -439,6 +474,8 @@ def _check(file: Path, declared: DeclaredInput, dtype: np.dtype[Any] | None, sha
         ValueError: no array can have the shape.
     """
     check_shape(shape)
+    if declared.type is not None:
+        raise UsageError("input-not-in-file", file=file, name=declared.name, type=type_text(declared.type))
     try:
         declared.check(dtype, shape)
     except ValueError as error:
@@ -473,23 +510,28 @@ def _unreadable(file: Path, error: Exception) -> UsageError:
     return UsageError("input-unreadable", file=file, reason=reason)
 
 
-def save_inputs_to(folder: Path | None, data_sets: Sequence[InputSet], names: Sequence[str]) -> None:
+def save_inputs_to(folder: Path | None, data_sets: Sequence[InputSet], graph: onnx.GraphProto) -> None:
     """Write the inputs to `FOLDER/test_data_set_N/input_M.pb`, the layout that ONNX's own tools read; None: nowhere."""
     if folder is None:
         return
     for number, data_set in enumerate(data_sets):
         place = folder / f"test_data_set_{number}"
         place.mkdir(parents=True, exist_ok=True)
-        for position, (array, name) in enumerate(zip(data_set.arrays, names, strict=True)):
-            write_bytes_atomically(place / f"input_{position}.pb", tensor_of(array, name).SerializeToString())
+        for position, (given, value) in enumerate(zip(data_set.arrays, required_inputs(graph), strict=True)):
+            message = value_message_of(given, value.type, value.name)
+            write_bytes_atomically(place / f"input_{position}.pb", message.SerializeToString())
 
 
 def input_text(names: Sequence[str], data_set: InputSet) -> str:
-    """Return names, types and shapes of the inputs: `X float 2x3, T int64 scalar`."""
-    return ", ".join(
-        f"{name} {type_name(array.dtype)} {'x'.join(map(str, array.shape)) or 'scalar'}"
-        for name, array in zip(names, data_set.arrays, strict=True)
-    )
+    """Return names, types and shapes of the inputs: `X float 2x3, T int64 scalar, S 2 of float 2x3`."""
+    return ", ".join(f"{name} {_value_text(given)}" for name, given in zip(names, data_set.arrays, strict=True))
+
+
+def _value_text(value: Value) -> str:
+    if isinstance(value, list):
+        items = [f"{len(list(group))} of {text}" for text, group in groupby(map(_value_text, value))]
+        return " and ".join(items) or "empty"
+    return "empty" if value is None else f"{type_name(value.dtype)} {'x'.join(map(str, value.shape)) or 'scalar'}"
 
 
 DEFAULT_SIZE = 2

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from conformance.exact.models.arrays import Array
+    from conformance.exact.models.arrays import Value
 
 _NUMBERED = re.compile(r"output_(\d+)\.(pb|npy)$")
 
@@ -44,7 +44,7 @@ class DeviceRun:
 
     subject: str
     name: str
-    values: Mapping[str, Array]
+    values: Mapping[str, Value]
     unknown: tuple[str, ...] = ()
 
 
@@ -101,7 +101,7 @@ def _declared_values(model: onnx.ModelProto) -> dict[str, DeclaredInput]:
 
 def _read_folder(folder: Path, declared: Mapping[str, DeclaredInput], outputs: list[str]) -> DeviceRun:
     """Read the files of a folder; a tensor is that of its own name, or of the output with its number."""
-    values: dict[str, Array] = {}
+    values: dict[str, Value] = {}
     unknown = []
     for file in sorted(folder.iterdir()):
         match = _NUMBERED.match(file.name)
@@ -109,7 +109,7 @@ def _read_folder(folder: Path, declared: Mapping[str, DeclaredInput], outputs: l
             continue
         number = int(match[1])
         name = outputs[number] if number < len(outputs) else ""
-        if match[2] == "pb":
+        if match[2] == "pb" and (name not in declared or declared[name].type is None):
             named = _tensor_name(file)
             name = named if named in declared else name
         if name in declared:

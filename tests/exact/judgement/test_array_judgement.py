@@ -206,7 +206,8 @@ class TestOperators:
         assert judge("SequenceAt", [[X, Y], np.int64(1)], [Y])
         assert not judge("SequenceAt", [[X, Y], np.int64(1)], [X])
         assert judge("SequenceConstruct", [X, Y], [[X, Y]])
-        assert judge("SequenceConstruct", [X, Y], [[X, X]]).faults
+        assert judge("SequenceConstruct", [X, Y], [[X, X]]).wrong == X.size
+        assert judge("SequenceConstruct", [X, Y], [[X]]).faults
 
     def test_operator_of_another_domain_has_its_name_before_it(self):
         bias = np.zeros(5, np.float32)

@@ -526,7 +526,7 @@ def test_wrong_shape_is_refused(chain: LoadedModel, texts: list[str], code: str)
 
 def test_saved_inputs_are_read_again(chain: LoadedModel, tmp_path: Path) -> None:
     data_set = make_inputs(chain.original.graph, {}, 7)
-    save_inputs_to(tmp_path / "saved", [data_set], ["X"])
+    save_inputs_to(tmp_path / "saved", [data_set], chain.original.graph)
     (read,) = read_inputs(tmp_path / "saved", chain.original.graph)
     np.testing.assert_array_equal(read.arrays[0], data_set.arrays[0])
     np.savez(tmp_path / "inputs.npz", X=data_set.arrays[0])
@@ -536,7 +536,7 @@ def test_saved_inputs_are_read_again(chain: LoadedModel, tmp_path: Path) -> None
 
 def test_data_sets_are_read_in_the_order_of_their_numbers(chain: LoadedModel, tmp_path: Path) -> None:
     made = [make_inputs(chain.original.graph, {}, seed) for seed in range(11)]
-    save_inputs_to(tmp_path / "saved", made, ["X"])
+    save_inputs_to(tmp_path / "saved", made, chain.original.graph)
     read = read_inputs(tmp_path / "saved", chain.original.graph)
     assert [np.array_equal(a.arrays[0], b.arrays[0]) for a, b in zip(made, read, strict=True)] == [True] * 11
 

@@ -13,15 +13,18 @@ from onnx import TensorProto, helper
 
 from conformance.base.errors import UsageError
 from conformance.base.jobs.process_pool import create_workers
-from conformance.exact.models.arrays import array_of, tensor_of
+from conformance.exact.models.arrays import array_of, tensor_of, value_message_of
+from conformance.exact.reference.model_enclosures import are_apart
 from conformance.own.audit.audit_job import AuditWorkers
-from conformance.own.audit.audit_session import AuditOptions, audit_subject
+from conformance.own.audit.audit_session import AuditOptions, audit_recorded, audit_subject
 from conformance.own.audit.judgement import NodeVerdict
 from conformance.own.blame.difference import find_difference
 from conformance.own.blame.model_comparison import Computation
+from conformance.own.blame.verdict import is_judged, output_share
 from conformance.own.graphs.intermediate_values import are_identical
-from conformance.own.graphs.model_inputs import MAX_TEXTS, InputSet, make_inputs, read_inputs
+from conformance.own.graphs.model_inputs import MAX_TEXTS, InputSet, make_inputs, read_inputs, save_inputs_to
 from conformance.own.graphs.reading import LoadedModel
+from conformance.own.graphs.recorded_outputs import DeviceRun
 from conformance.subjects.calling.harness import value_message
 from conformance.subjects.calling.subject_names import Subject, SubjectKind, SubjectName
 from conformance.subjects.isolation.protocol import Limits, placeholder_for_type
@@ -92,7 +95,10 @@ def test_value_without_an_onnx_type_has_no_message(value: Any) -> None:
 
 
 def test_difference_of_two_sequences_has_its_kind() -> None:
-    (found,) = find_difference(["s"], Computation([[ONE]]), Computation([[ONE * 2]])).outputs
+    (found,) = find_difference(["s"], Computation([[ONE, ONE]]), Computation([[ONE, ONE * 2]])).outputs
+    assert (found.kind, found.elements, found.differing) == ("values", 4, 2)
+    assert [each.index for each in found.worst] == [(1, 1), (1, 0)]
+    (found,) = find_difference(["s"], Computation([[ONE]]), Computation([[ONE, ONE]])).outputs
     assert found.kind == "value"
 
 
@@ -319,3 +325,77 @@ def test_sequence_of_strings_and_its_element_are_right(tmp_path: Path) -> None:
     model = LoadedModel.read(tmp_path / "m.onnx")
     result = audit_subject(model, Subject("t", "1", backend), InputSet("words", (WORDS,)))
     assert [node.verdict for node in result.nodes] == [NodeVerdict.CORRECT, NodeVerdict.CORRECT]
+
+
+def sequence_and_optional() -> onnx.ModelProto:
+    """Return a model that appends the exponential of an optional to a sequence."""
+    return onnx.parser.parse_model("""<ir_version: 8, opset_import: ["" : 18]>
+        g (seq(float[2]) S, optional(float[2]) O) => (seq(float[2]) R, bool H)
+        { H = OptionalHasElement(O)  E = OptionalGetElement(O)  Y = Exp(E)  R = SequenceInsert(S, Y) }""")
+
+
+@pytest.fixture
+def appends(tmp_path: Path) -> LoadedModel:
+    onnx.save(sequence_and_optional(), tmp_path / "m.onnx")
+    return LoadedModel.read(tmp_path / "m.onnx")
+
+
+def test_sequence_and_optional_are_read_as_they_are_saved(tmp_path: Path, appends: LoadedModel) -> None:
+    graph = appends.original.graph
+    made = make_inputs(graph, {}, 3)
+    save_inputs_to(tmp_path / "saved", [made, InputSet("empty", ([], None))], graph)
+    first, second = read_inputs(tmp_path / "saved", graph)
+    assert are_identical(first.arrays, made.arrays)
+    assert [len(first.arrays[0]), second.arrays] == [2, ([], None)]
+
+
+@pytest.mark.parametrize(
+    ("value", "type", "code"),
+    [
+        ([ONE.astype(np.float64)], "seq(double[2])", "usage.input-differs"),
+        ([np.ones(3, np.float32)], "seq(float[3])", "usage.input-differs"),
+        ([[ONE]], "seq(seq(float[2]))", "usage.input-unreadable"),
+        (ONE, "float[2]", "usage.input-unreadable"),
+    ],
+)
+def test_sequence_of_another_type_is_an_error_of_the_user(
+    tmp_path: Path, appends: LoadedModel, value: Any, type: str, code: str
+) -> None:
+    (declared,) = onnx.parser.parse_graph(f"g ({type} S) => () {{}}").input
+    (tmp_path / "input_0.pb").write_bytes(value_message_of(value, declared.type).SerializeToString())
+    (tmp_path / "input_1.pb").write_bytes(b"")
+    with pytest.raises(UsageError) as caught:
+        read_inputs(tmp_path, appends.original.graph)
+    assert caught.value.code == code
+
+
+@pytest.mark.programs
+@pytest.mark.parametrize("values", [None, ([], ONE), ([ONE, ONE], ONE)])
+def test_sequence_and_optional_are_inputs_of_an_audit(appends: LoadedModel, values: Any) -> None:
+    pytest.importorskip("onnxruntime")
+    named = [SubjectName.parse("onnxruntime", SubjectKind.BACKEND)]
+    data_set = make_inputs(appends.original.graph, {}, 0) if values is None else InputSet("given", values)
+    with started_subjects(named, Limits(60), no_isolation=False) as (subject,):
+        result = audit_subject(appends, subject, data_set)
+    assert (result.failure, {node.verdict for node in result.nodes}) == (None, {NodeVerdict.CORRECT})
+
+
+def test_recorded_sequence_is_judged(appends: LoadedModel) -> None:
+    data_set = InputSet("given", ([ONE], ONE))
+    for change, verdict in ((0, NodeVerdict.CORRECT), (1, NodeVerdict.WRONG)):
+        values = {"R": [ONE, np.exp(ONE) + np.float32(change)], "H": np.array(True)}
+        result = audit_recorded(appends, DeviceRun("device", "run", values), data_set)
+        (inserted,) = [node for node in result.nodes if node.op_type == "SequenceInsert"]
+        assert inserted.verdict is verdict
+    assert inserted.worst is not None
+    assert inserted.worst.index[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("actual", "share", "is_within"),
+    [([ONE, ONE], 0.0, True), ([ONE, ONE * 2], np.inf, False), ([ONE], np.inf, False), (ONE, np.inf, False)],
+)
+def test_sequence_of_blame_is_compared_item_by_item(actual: Any, share: float, is_within: bool) -> None:
+    assert output_share(actual, [ONE, ONE]) == share
+    assert is_judged(actual, [ONE, ONE])
+    assert are_apart([ONE, ONE], actual) is not is_within

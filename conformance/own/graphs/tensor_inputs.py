@@ -1,0 +1,140 @@
+"""Models whose inputs are tensors alone: a sequence or an optional is made from its tensors by nodes of the model.
+
+A subject runs such a model also if it takes no sequences, and every part of it can be cut out and made smaller.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from onnx import helper
+
+from conformance.base.errors import UsageError
+from conformance.exact.models.arrays import item_type
+from conformance.exact.models.graphs import copy_of, main_opset, names_in_model
+from conformance.exact.models.input_files import required_inputs
+from conformance.exact.models.model_building import array_value_info
+from conformance.exact.models.renaming import FreshNames
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import onnx
+
+    from conformance.exact.models.arrays import Value
+    from conformance.own.graphs.model_inputs import InputSet
+    from conformance.own.graphs.reading import LoadedModel
+
+FIRST_OPSETS = {"sequence": 11, "optional": 15}
+"""The versions of the main domain that have operators for these values."""
+
+
+class TensorMaker:
+    """Makes sequences and optionals from tensors.
+
+    Args:
+        fresh: the names that are free.
+
+    Attributes:
+        nodes: the nodes, in their order.
+        tensors: the tensors that they take, by name.
+    """
+
+    def __init__(self, fresh: FreshNames) -> None:
+        self._fresh = fresh
+        self.nodes: list[onnx.NodeProto] = []
+        self.tensors: dict[str, Any] = {}
+
+    def make(self, name: str, type: onnx.TypeProto, value: Value) -> None:
+        """Add the nodes that make a value of a type, and its tensors; a tensor is its own.
+
+        Args:
+            name: the name of the value.
+            type: its type.
+            value: the value: a tensor, a list of tensors, or None for an empty optional. A tensor can be any object.
+        """
+        kind = type.WhichOneof("value")
+        if kind == "sequence_type":
+            names = [self._fresh.take(f"{name}_{place}") for place in range(len(value))]
+            for each, item in zip(names, value, strict=True):
+                self.make(each, type.sequence_type.elem_type, item)
+            self._add("SequenceConstruct" if names else "SequenceEmpty", names, name, self._dtype(names, type))
+        elif kind == "optional_type" and value is None:
+            self._add("Optional", [], name, {"type": type.optional_type.elem_type})
+        elif kind == "optional_type":
+            element = self._fresh.take(f"{name}_element")
+            self.make(element, type.optional_type.elem_type, value)
+            self._add("Optional", [element], name, {})
+        else:
+            self.tensors[name] = value
+
+    @staticmethod
+    def _dtype(names: Sequence[str], type: onnx.TypeProto) -> dict[str, int]:
+        return {} if names else {"dtype": item_type(type).tensor_type.elem_type}
+
+    def _add(self, operator: str, inputs: Sequence[str], output: str, attributes: dict[str, Any]) -> None:
+        self.nodes.append(helper.make_node(operator, inputs, [output], **attributes))
+
+
+def has_other_inputs(model: onnx.ModelProto) -> bool:
+    """Return whether an input without initializer is not a tensor."""
+    return any(not value.type.HasField("tensor_type") for value in required_inputs(model.graph))
+
+
+def with_tensor_inputs(model: LoadedModel, data_sets: Sequence[InputSet]) -> tuple[LoadedModel, list[InputSet]]:
+    """Return a model and its inputs, in which each sequence and each optional is made from tensors.
+
+    Args:
+        model: the model.
+        data_sets: the inputs, whose sequences must be equally long in all data sets.
+
+    Raises:
+        UsageError: an input is a map, the sequences differ in length, or the opset lacks the operators.
+    """
+    if not has_other_inputs(model.original):
+        return model, list(data_sets)
+    found = [(each, _made(model, model.original, each)) for each in data_sets]
+    first = found[0][1]
+    if any(each.nodes != first.nodes for _, each in found):
+        raise UsageError("sequences-differ", first=data_sets[0].name)
+    changed = [_with_nodes(each, _made(model, each, data_sets[0])) for each in (model.original, model.prepared)]
+    made = replace(model, original=changed[0], prepared=changed[1])
+    return made, [replace(each, arrays=tuple(maker.tensors.values())) for each, maker in found]
+
+
+def _made(model: LoadedModel, proto: onnx.ModelProto, data_set: InputSet) -> TensorMaker:
+    """Return the nodes and tensors of all inputs; the names are equal for both forms of a model."""
+    maker = TensorMaker(FreshNames({*names_in_model(model.original), *names_in_model(model.prepared)}))
+    for value, given in zip(required_inputs(proto.graph), data_set.arrays, strict=True):
+        if opset := next((each for each in _lacking(value.type, main_opset(proto))), 0):
+            raise UsageError("input-without-operators", name=value.name, opset=opset)
+        maker.make(value.name, value.type, given)
+    return maker
+
+
+def _lacking(type: onnx.TypeProto, opset: int) -> Iterator[int]:
+    """Yield the opsets that a model needs so that nodes can make a value of this type."""
+    kind = str(type.WhichOneof("value")).removesuffix("_type")
+    if kind in FIRST_OPSETS:
+        if opset < FIRST_OPSETS[kind]:
+            yield FIRST_OPSETS[kind]
+        yield from _lacking(getattr(type, f"{kind}_type").elem_type, opset)
+
+
+def _with_nodes(model: onnx.ModelProto, maker: TensorMaker) -> onnx.ModelProto:
+    """Return a model with these nodes before its own, and with their tensors as inputs."""
+    copy = copy_of(model)
+    graph = copy.graph
+    required = {value.name for value in required_inputs(graph)}
+    kept = {value.name: value for value in graph.input}
+    made = [kept.get(name) or array_value_info(name, array) for name, array in maker.tensors.items()]
+    defaults = [value for value in graph.input if value.name not in required]
+    nodes = [*maker.nodes, *graph.node]
+    inner = [value for value in graph.input if value.name in required - maker.tensors.keys()]
+    del graph.input[:]
+    graph.input.extend([*made, *defaults])
+    graph.value_info.extend(inner)
+    del graph.node[:]
+    graph.node.extend(nodes)
+    return copy
