@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from conformance.base.verdicts import Level, Verdict
+from conformance.corpus.cases.case import VALUE_TAG
 from conformance.corpus.cases.case_loading import load_case_in_memory
 from conformance.corpus.cases.corpus import Corpus, find_case, open_corpus
 from conformance.exact.models.arrays import is_floating
-from conformance.own.model_cases.onnx_cases import HARD_TAG, VALUE_TAG, array_of_value, node_cases
+from conformance.own.model_cases.onnx_cases import HARD_TAG, array_of_value, node_cases
 from conformance.run.judging.returned import ReplayedBackend, UnusableValues
 from conformance.run.results.failure_groups import group_failures
 from conformance.run.results.results_file import read_results

@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING
 from board_map import operator_bars
 
 from conformance.base.verdicts import Level, Verdict
+from conformance.corpus.cases.case import VALUE_TAG
 from conformance.corpus.cases.case_loading import load_case
 from conformance.corpus.cases.corpus import open_corpus
 from conformance.own.model_cases.drawn_cases import LEAST_OPSET
-from conformance.own.model_cases.onnx_cases import DRAWN_TAG, VALUE_TAG
+from conformance.own.model_cases.onnx_cases import DRAWN_TAG
 from conformance.run.results.results_file import read_results
 
 if TYPE_CHECKING:

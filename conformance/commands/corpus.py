@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,14 +9,10 @@ import typer
 
 from conformance.base.errors import UsageError
 from conformance.base.files.atomic_write import check_empty, write_folder
-from conformance.base.serialization.printable_text import print_line, print_progress, progress_counter
+from conformance.base.serialization.printable_text import print_line, progress_counter
 from conformance.commands.command_options import add_options
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from conformance.own.model_cases.model_cases import ModelCases
-    from conformance.own.model_cases.onnx_cases import OnnxCases
     from conformance.run.results.records import Selection
 
 
@@ -128,69 +123,40 @@ def generate(
     Exit status with --check: 0 if no file would change, 1 if a file would change.
     """
     from conformance.corpus.cases.corpus import corpus_label
-    from conformance.corpus.generation.generators import PATTERNS, define_cases
-    from conformance.corpus.generation.write_corpus import check_no_corpus, corpus_differences
-    from conformance.corpus.generation.write_corpus import generate as write_corpus
+    from conformance.own.model_cases.corpus_request import CorpusRequest
 
-    folder = "onnx-cases" if onnx else "model-cases" if model else "pass-cases" if passes else "data"
-    directory = output or Path(folder)
-    if onnx and (generator or corpus_version or release or model):
-        raise UsageError("options-conflict.alone", option="--onnx")
-    if model and (generator or corpus_version or release):
-        raise UsageError("options-conflict.alone", option="--model")
-    if (operator or opset) and not onnx:
-        raise UsageError("onnx-missing", option="--operator" if operator else "--opset")
-    if passes and (generator or corpus_version or release or model or onnx):
-        raise UsageError("options-conflict.alone", option="--passes")
-    if not model and (inputs is not None or shape or no_values):
-        raise UsageError("model-missing")
-    if release and (generator or check or corpus_version or replace):
-        raise UsageError("options-conflict.alone", option="--release")
+    request = CorpusRequest(
+        generator or (),
+        corpus_version,
+        onnx,
+        operator or (),
+        opset,
+        model or (),
+        inputs,
+        shape or (),
+        not no_values,
+        passes,
+        output,
+    )
+    request.check(is_release=release, is_compared=check, replaces=replace)
+    directory = request.directory
     if release:
         _release(directory)
         return
-    if not (check or replace):
-        check_no_corpus(directory)
-    theirs: OnnxCases | ModelCases | None = None
-    if onnx:
-        from conformance.own.model_cases.drawn_cases import chosen_onnx_cases
-
-        theirs = chosen_onnx_cases(operator, opset, partial(progress_counter, "cases"))
-    elif model:
-        theirs = _model_cases(model, inputs, shape, no_values=no_values)
-    cases = theirs.cases if theirs else define_cases([PATTERNS] if passes else generator or ())
-    added = theirs.added_files() if theirs else {}
-    with progress_counter("expected outputs", len(cases)) as progress:
-        if check:
-            found = corpus_differences(directory, cases, progress, added)
-        else:
-            version, name = (theirs.version, theirs.name) if theirs else (corpus_version, PATTERNS if passes else "")
-            is_versioned = theirs is None and not passes
-            written = write_corpus(directory, cases, version, progress, name, is_versioned=is_versioned, added=added)
-    if not check:
-        counts = f"{written.cases} cases, {written.files} files, {written.bytes} bytes"
-        print_line(f"Wrote corpus {corpus_label(name, written.version)} to {directory}: {counts}.")
-        for line in theirs.summary() if theirs else ():
+    if check:
+        count, found = request.differences()
+        for line in found:
             print_line(line)
-        return
-    for line in found:
+        print_line(f"{len(found)} files differ." if found else f"{directory} is up to date: {count} cases.")
+        raise typer.Exit(1 if found else 0)
+    written = request.write()
+    for line in written.notes:
         print_line(line)
-    print_line(f"{len(found)} files differ." if found else f"{directory} is up to date: {len(cases)} cases.")
-    raise typer.Exit(1 if found else 0)
-
-
-def _model_cases(
-    models: Sequence[Path], inputs: Path | None, shape: Sequence[str] | None, *, no_values: bool
-) -> ModelCases:
-    from conformance.own.graphs.model_inputs import chosen_text
-    from conformance.own.graphs.reading import LoadedModel
-    from conformance.own.model_cases.model_cases import define_model_cases, given_models
-
-    given = given_models([LoadedModel.read(path) for path in models], inputs, shape or ())
-    for each in given:
-        if each.chosen:
-            print_line(f"{each.model.path.name}: {chosen_text(each.chosen)}")
-    return define_model_cases(given, has_values=not no_values, progress=print_progress)
+    size = written.size
+    counts = f"{size.cases} cases, {size.files} files, {size.bytes} bytes"
+    print_line(f"Wrote corpus {corpus_label(written.name, size.version)} to {directory}: {counts}.")
+    for line in written.lines():
+        print_line(line)
 
 
 def _release(directory: Path) -> None:

@@ -22,6 +22,9 @@ IDENTIFIER = re.compile(r"test_[A-Za-z0-9_]{1,120}")
 MODELS_CORPUS = "models"
 """Name of a corpus with the nodes of a user's models."""
 
+VALUE_TAG = "onnx-value"
+"""Tag of a case whose expected values are onnx's, because the reference has no answer."""
+
 REGION_TAG = "region"
 """Tag of a case with the nodes of a region of a model that runtimes fuse."""
 

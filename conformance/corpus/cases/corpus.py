@@ -63,12 +63,14 @@ HashByFile = Annotated[
 class ManifestDocument(StoredRecord, kw_only=True):
     """manifest.json: the level of each case, and the SHA-256 of each file of each case.
 
-    `name` is the name of a corpus that is not the suite's, such as `onnx`.
+    `name` is the name of a corpus that is not the suite's, such as `onnx`. `code` is the SHA-256 of the code that
+    computed its expected values, if `generate` wrote the corpus for a user.
     """
 
     format: Literal[1]
     name: Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._-]{0,99}\Z")] = ""
     version: Annotated[str, Meta(pattern=r"^[0-9]+\.[0-9]+\.[0-9]+\Z")]
+    code: Sha256 | Literal[""] = ""
     digest: Sha256
     levels: dict[str, Level]
     cases: Annotated[dict[CasePath, HashByFile], Meta(min_length=1)]
@@ -172,6 +174,7 @@ class Corpus:
         digest: SHA-256 of the version, levels, file names and file hashes.
         cases: the cases by id, in the manifest's order.
         name: the name; empty for the corpus of the suite.
+        code: SHA-256 of the code that computed the expected values; empty if it is not known.
     """
 
     path: Path
@@ -179,6 +182,7 @@ class Corpus:
     digest: str
     cases: Mapping[str, CorpusCase]
     name: str = ""
+    code: str = ""
 
     def read(self, case: CorpusCase, file: str) -> bytes:
         """Return the content of a file of a case.
@@ -390,7 +394,8 @@ def read_manifest(path: Path) -> Corpus:
         raise damaged_corpus_error(
             "file-altered", path, f"{MANIFEST} is altered: its digest is not that of its content"
         )
-    return Corpus(path, document.version, document.digest, _cases_of_manifest(path, document), document.name)
+    cases = _cases_of_manifest(path, document)
+    return Corpus(path, document.version, document.digest, cases, document.name, document.code)
 
 
 def _wrong_files(document: ManifestDocument) -> str | None:
@@ -425,7 +430,7 @@ def _cases_of_manifest(corpus: Path, document: ManifestDocument) -> dict[str, Co
 
 
 def manifest_bytes(
-    version: str, cases: Mapping[str, Mapping[str, str]], levels: Mapping[str, Level], name: str = ""
+    version: str, cases: Mapping[str, Mapping[str, str]], levels: Mapping[str, Level], name: str = "", code: str = ""
 ) -> bytes:
     """Return the content of the manifest of a corpus.
 
@@ -434,10 +439,11 @@ def manifest_bytes(
         cases: for each case path, the SHA-256 of each of its files.
         levels: for each case path, the level of the case.
         name: the name of the corpus; empty for the corpus of the suite.
+        code: the SHA-256 of the code that computed the expected values, or an empty text.
     """
     files = {case: dict(sorted(cases[case].items())) for case in sorted(cases)}
     document = ManifestDocument(
-        format=1, name=name, version=version, digest="", levels=dict(sorted(levels.items())), cases=files
+        format=1, name=name, version=version, code=code, digest="", levels=dict(sorted(levels.items())), cases=files
     )
     document.digest = _content_digest(document)
     return encode_document(document)

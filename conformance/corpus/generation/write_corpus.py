@@ -144,6 +144,7 @@ def generate(
     *,
     is_versioned: bool = True,
     added: Mapping[str, bytes] = {},
+    code: str = "",
 ) -> CorpusSize:
     """Write the corpus of these cases to a directory, replacing an existing corpus.
 
@@ -158,6 +159,7 @@ def generate(
         name: name of the corpus; empty for the corpus of the suite.
         is_versioned: whether the version must be allowed after the version of the existing corpus.
         added: content of files that are not part of the corpus, by path.
+        code: SHA-256 of the code that computed the expected values; empty if nothing is reused by it.
 
     Raises:
         CorpusError: the directory has files that do not belong to a corpus.
@@ -178,7 +180,7 @@ def generate(
         hashes = compute_hashes(cases, _writer(staging, directory), progress)
         chosen = _version(old if is_versioned else None, released, fingerprints(hashes, _levels(cases)), version)
         with named_errors(directory):
-            (staging / MANIFEST).write_bytes(manifest_bytes(chosen, hashes, _levels(cases), name))
+            (staging / MANIFEST).write_bytes(manifest_bytes(chosen, hashes, _levels(cases), name, code))
             if released is not None:
                 (staging / RELEASED).write_bytes(encode_document(released))
             for path, content in added.items():
@@ -226,7 +228,7 @@ def corpus_differences(
     hashes = compute_hashes(cases, compare, progress)
     for name, content in added.items():
         compare(name, content)
-    compare(MANIFEST, manifest_bytes(old.version, hashes, _levels(cases), old.name))
+    compare(MANIFEST, manifest_bytes(old.version, hashes, _levels(cases), old.name, old.code))
     if released := read_released(directory):
         compare(RELEASED, encode_document(released))
         least, why = _minimum_version_and_reason(released, fingerprints(hashes, _levels(cases)))

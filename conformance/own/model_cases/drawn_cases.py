@@ -11,6 +11,7 @@ stands for all versions from `LEAST_OPSET` on.
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import onnx
@@ -23,6 +24,7 @@ from conformance.exact.declarations.declaration_tables import declarations, decl
 from conformance.exact.declarations.drawing import InvalidNodeError, draw_node, element_count
 from conformance.exact.models.arrays import type_name
 from conformance.exact.models.model_validity import model_violation
+from conformance.own.model_cases.earlier_answers import CaseComputation, EarlierAnswers
 from conformance.own.model_cases.onnx_cases import (
     DRAWN_TAG,
     GENERATOR,
@@ -63,6 +65,7 @@ def onnx_cases(
     given_cases: Collection[Any],
     operators: Collection[str] | None = None,
     progress: Callable[[str], None] = lambda _: None,
+    earlier: EarlierAnswers | None = None,
 ) -> OnnxCases:
     """Return the node cases of onnx with the answers of the reference, the drawn ones, and those of further types.
 
@@ -70,10 +73,11 @@ def onnx_cases(
         given_cases: the cases of onnx, as `node_cases` returns them.
         operators: the operators whose cases are returned, or None for all.
         progress: is called with the name of each case or operator.
+        earlier: the answers of the corpus that is replaced; None if all are computed.
     """
-    found = define_onnx_cases(given_cases, progress, operators)
-    found.cases += drawn_cases(operators, progress)
-    found.cases += list(typed_cases(found.cases, operators, progress))
+    found = define_onnx_cases(given_cases, progress, operators, earlier)
+    found.cases += drawn_cases(operators, progress, earlier)
+    found.cases += list(typed_cases(found.cases, operators, progress, earlier))
     return found
 
 
@@ -83,26 +87,30 @@ def count_drawn_cases(operators: Collection[str] | None = None) -> int:
 
 
 def drawn_cases(
-    operators: Collection[str] | None = None, progress: Callable[[str], None] = lambda _: None
+    operators: Collection[str] | None = None,
+    progress: Callable[[str], None] = lambda _: None,
+    earlier: EarlierAnswers | None = None,
 ) -> Iterator[tuple[str, Case]]:
     """Yield the cases with the names of their generator, apart from nodes that the reference leaves open by now.
 
     Args:
         operators: the operators, or None for all.
         progress: is called with the name of each case.
+        earlier: the answers of the corpus that is replaced; None if all are computed.
     """
     for operator, seeds in _seeds(operators).items():
         for number, seed in enumerate(seeds):
             name = f"test_{operator.lower().replace('.', '_')}_ours_{number:02}"
             progress(name)
             with suppress(Unsupported):  # the judgement of a node became wider since its seed was chosen
-                yield GENERATOR, drawn_case(name, draw_node(operator, seed))
+                yield GENERATOR, drawn_case(name, draw_node(operator, seed), earlier)
 
 
 def chosen_onnx_cases(
     chosen: Collection[str] | None,
     opset: str | None,
     counter: Callable[[int], AbstractContextManager[Callable[[str], None]]],
+    earlier: EarlierAnswers | None = None,
 ) -> OnnxCases:
     """Return the cases of all operators, or of the chosen operators; with an opset, those of its versions.
 
@@ -110,6 +118,7 @@ def chosen_onnx_cases(
         chosen: the operators; None for all.
         opset: the text of an opset; None for the cases of onnx and drawn ones.
         counter: opens the display of the progress of a number of cases.
+        earlier: the answers of the corpus that is replaced; None if all are computed.
 
     Raises:
         UnknownName: there is no case of a chosen operator, of onnx or drawn.
@@ -118,16 +127,17 @@ def chosen_onnx_cases(
     if opset is not None:
         versions = opset_versions(opset, chosen)
         with counter(sum(map(len, versions.values()))) as progress:
-            return OnnxCases(list(opset_cases(versions, progress)))
-    given = node_cases()
+            return OnnxCases(list(opset_cases(versions, progress, earlier)))
+    given = node_cases(chosen)
     operators = operators_by_case(given)
-    known = {*operators.values(), *_seeds(None)}
+    drawn = _seeds(None).keys()
     for name in chosen or ():
-        if name not in known:
+        if name not in operators.values() and name not in drawn:
+            known = {*operators_by_case(node_cases()).values(), *drawn}
             raise UnknownName("not-in-onnx", name=name, known=sorted(known))
     count = sum(not chosen or operator in chosen for operator in operators.values())
     with counter(count + count_drawn_cases(chosen)) as progress:
-        return onnx_cases(given, chosen, progress)
+        return onnx_cases(given, chosen, progress, earlier)
 
 
 def _seeds(operators: Collection[str] | None) -> dict[str, Sequence[str]]:
@@ -139,6 +149,7 @@ def typed_cases(
     cases: Iterable[tuple[str, Case]],
     operators: Collection[str] | None = None,
     progress: Callable[[str], None] = lambda _: None,
+    earlier: EarlierAnswers | None = None,
 ) -> Iterator[tuple[str, Case]]:
     """Yield a case for each element type of the newest version of an operator that no given case has.
 
@@ -149,13 +160,14 @@ def typed_cases(
         cases: the cases that exist, with the names of their generators.
         operators: the operators, or None for all.
         progress: is called with the name of each operator.
+        earlier: the answers of the corpus that is replaced; None if all are computed.
     """
     known: set[tuple[str, str, str]] = set()
     for _, case in cases:
         known |= _newest_types(onnx.load_model_from_string(case.model))
     for operator in _typed_operators(operators):
         progress(operator)
-        yield from ((GENERATOR, case) for case in _cases_of_types(operator, known))
+        yield from ((GENERATOR, case) for case in _cases_of_types(operator, known, earlier))
 
 
 def _typed_operators(operators: Collection[str] | None) -> list[str]:
@@ -183,7 +195,7 @@ def _newest_types(model: onnx.ModelProto) -> set[tuple[str, str, str]]:
     return found
 
 
-def _cases_of_types(operator: str, known: set[tuple[str, str, str]]) -> Iterator[Case]:
+def _cases_of_types(operator: str, known: set[tuple[str, str, str]], earlier: EarlierAnswers | None) -> Iterator[Case]:
     """Yield a case for each type of a variable that is not known, and add all its types to the known ones."""
     for place, declared in enumerate(declarations_of(operator)):
         newest = onnx.defs.get_schema(operator, declared.domain).since_version
@@ -193,7 +205,7 @@ def _cases_of_types(operator: str, known: set[tuple[str, str, str]]) -> Iterator
         chosen = {"declaration": place, "opset": opsets.index(newest)}
         for name, count in _type_choices(operator, chosen).items():
             for index in range(count):
-                yield from _case_of_type(operator, chosen, name, index, known)
+                yield from _case_of_type(operator, chosen, name, index, known, earlier)
 
 
 def _type_choices(operator: str, chosen: Mapping[str, int]) -> dict[str, int]:
@@ -206,7 +218,12 @@ def _type_choices(operator: str, chosen: Mapping[str, int]) -> dict[str, int]:
 
 
 def _case_of_type(
-    operator: str, chosen: Mapping[str, int], name: str, index: int, known: set[tuple[str, str, str]]
+    operator: str,
+    chosen: Mapping[str, int],
+    name: str,
+    index: int,
+    known: set[tuple[str, str, str]],
+    earlier: EarlierAnswers | None,
 ) -> Iterator[Case]:
     """Yield the case of an option of a type; nothing if its type is known, or has no answer."""
     variable = name.removeprefix(TYPE_CHOICE)
@@ -219,7 +236,8 @@ def _case_of_type(
             if (operator, variable, text) in known:
                 return
             if element_count(drawn) <= MAX_ELEMENTS:
-                case = drawn_case(f"test_{operator}_ours_{variable}_{text}".lower().replace(".", "_"), drawn)
+                id = f"test_{operator}_ours_{variable}_{text}".lower().replace(".", "_")
+                case = drawn_case(id, drawn, earlier)
                 known |= _newest_types(drawn.model) | {(operator, variable, text)}
                 yield case
                 return
@@ -261,22 +279,27 @@ def _version_in(operator: str, domain: str, opset: int) -> Iterator[tuple[int, i
 
 
 def opset_cases(
-    versions: Mapping[str, Sequence[tuple[int, int]]], progress: Callable[[str], None] = lambda _: None
+    versions: Mapping[str, Sequence[tuple[int, int]]],
+    progress: Callable[[str], None] = lambda _: None,
+    earlier: EarlierAnswers | None = None,
 ) -> Iterator[tuple[str, Case]]:
     """Yield cases of drawn nodes of versions of operators, with the name of their generator.
 
     Args:
         versions: the versions and opsets by operator, as `opset_versions` returns them.
         progress: is called with the name of each version.
+        earlier: the answers of the corpus that is replaced; None if all are computed.
     """
     for operator, every in versions.items():
         for version, opset in every:
             name = f"test_{operator.lower()}_opset_{opset}"
             progress(name)
-            yield from ((GENERATOR, case) for case in _cases_of_version(operator, version, opset, name))
+            yield from ((GENERATOR, case) for case in _cases_of_version(operator, version, opset, name, earlier))
 
 
-def _cases_of_version(operator: str, version: int, opset: int, name: str) -> Iterator[Case]:
+def _cases_of_version(
+    operator: str, version: int, opset: int, name: str, earlier: EarlierAnswers | None
+) -> Iterator[Case]:
     """Yield cases with nodes of each declaration of a version in turn; their names begin with `name`."""
     declared = declarations_of(operator)
     places = [place for place, each in enumerate(declared) if version in each.opsets_of(operator)]
@@ -288,20 +311,26 @@ def _cases_of_version(operator: str, version: int, opset: int, name: str) -> Ite
             drawn = draw_node(operator, f"opset/{version}/{attempt}", chosen)
             drawn.model.opset_import[0].version = opset
             if element_count(drawn) <= MAX_ELEMENTS:
-                yield drawn_case(f"{name}_{count:02}", drawn)
+                yield drawn_case(f"{name}_{count:02}", drawn, earlier)
                 count += 1
         if count == CASES_OF_VERSION:
             break
 
 
-def drawn_case(name: str, drawn: DrawnNode) -> Case:
+def drawn_case(name: str, drawn: DrawnNode, earlier: EarlierAnswers | None = None) -> Case:
     """Return the case of a drawn node.
+
+    Args:
+        name: the id of the case.
+        drawn: the node.
+        earlier: the answers of the corpus that is replaced; None if all are computed.
 
     Raises:
         Unsupported: the reference has no answer, or an operand cannot be in a corpus.
     """
     inputs = tuple(drawn.inputs.values())
-    answers = answers_of_model(drawn.model, inputs)
+    make = partial(CaseComputation.of, drawn.model, inputs)
+    answers = (earlier or EarlierAnswers()).find_or(name, make, partial(answers_of_model, drawn.model, inputs))
     if any(array.dtype == object for array in (*drawn.operands.values(), *(answer.expected for answer in answers))):
         raise Unsupported("an operand or a result is text")
     check_outputs(drawn.model, answers)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +36,7 @@ from conformance.own.graphs.model_inputs import (
 )
 from conformance.own.model_cases.case_operands import Operands
 from conformance.own.model_cases.case_reduction import STEPS, reduced_part
+from conformance.own.model_cases.earlier_answers import CaseComputation, EarlierAnswers
 from conformance.own.model_cases.parts import Part, part_of_nodes
 from conformance.own.model_cases.region_cases import PRODUCTS, Regions
 from conformance.own.model_cases.typed_values import TypedValue, typed_graphs
@@ -206,7 +208,11 @@ class ModelCases:
 
 
 def define_model_cases(
-    models: Sequence[GivenModel], *, has_values: bool = True, progress: Callable[[str], None] = lambda _: None
+    models: Sequence[GivenModel],
+    *,
+    has_values: bool = True,
+    progress: Callable[[str], None] = lambda _: None,
+    earlier: EarlierAnswers | None = None,
 ) -> ModelCases:
     """Return the cases of models.
 
@@ -214,17 +220,19 @@ def define_model_cases(
         models: the models.
         has_values: whether the cases have constants, inputs and names of the user.
         progress: is called with a text for the user.
+        earlier: the answers of the corpus that is replaced; None if all are computed.
 
     Raises:
         ModelError: no node can be a case.
     """
     found = ModelCases()
+    earlier = earlier or EarlierAnswers()
     cases: dict[str, _Uses] = {}
     smaller: dict[str, _Sized | Unsupported] = {}
     for given in models:
         for part, place in _parts(given, found, progress):
             if part.configuration not in smaller:
-                smaller[part.configuration] = _sized(part, has_values=has_values)
+                smaller[part.configuration] = _sized(part, earlier, has_values=has_values)
             sized = smaller[part.configuration]
             if isinstance(sized, Unsupported):
                 found.left_out[part.operators, str(sized)] += 1
@@ -236,7 +244,7 @@ def define_model_cases(
         progress(f"{number} of {len(cases)} cases computed")
         part = uses.sized.part
         try:
-            found.cases.append((GENERATOR, _case(uses, has_values=has_values)))
+            found.cases.append((GENERATOR, _case(uses, earlier, has_values=has_values)))
         except Unsupported as reason:
             found.left_out[part.operators, str(reason)] += uses.count
             continue
@@ -272,7 +280,7 @@ def _parts(given: GivenModel, found: ModelCases, progress: Callable[[str], None]
             yield part, shorten_middle(one_line(f"{given.model.path.stem}, {node_name}"), MAX_PLACE_LENGTH)
 
 
-def _sized(part: Part, *, has_values: bool) -> _Sized | Unsupported:
+def _sized(part: Part, earlier: EarlierAnswers, *, has_values: bool) -> _Sized | Unsupported:
     """Return a part with sizes that a case can have, and with its operands; otherwise the reason why it has none."""
     if not has_values and any(map(_has_values_in_attributes, part.nodes)):
         return Unsupported("its attributes have values of the model, which --no-values leaves out")
@@ -290,7 +298,7 @@ def _sized(part: Part, *, has_values: bool) -> _Sized | Unsupported:
                 if _elements(smaller, operands.data_set_count()) > limit:
                     continue
                 ordinary = next(operands.data_sets())
-            first = _answers(smaller, {**operands.constants, **ordinary})
+            first = _known_answers(smaller, {**operands.constants, **ordinary}, earlier)
         except Unsupported as problem:
             reason = problem
             if not step:
@@ -321,7 +329,7 @@ def _shapes(part: Part, smaller: Part) -> str:
     return ", ".join(texts)
 
 
-def _case(uses: _Uses, *, has_values: bool) -> Case:
+def _case(uses: _Uses, earlier: EarlierAnswers, *, has_values: bool) -> Case:
     """Return a part as a case with the data sets for which the reference has an answer.
 
     Raises:
@@ -335,7 +343,7 @@ def _case(uses: _Uses, *, has_values: bool) -> Case:
     failure: Unsupported | None = None
     for fed in data_sets[1:]:
         try:
-            answered.append((fed, _answers(part, {**constants, **fed})))
+            answered.append((fed, _known_answers(part, {**constants, **fed}, earlier)))
         except Unsupported as reason:
             failure = failure or reason
     shapes = [each.expected.shape for each in uses.sized.first]  # a case declares one shape for each output
@@ -367,6 +375,12 @@ def _case(uses: _Uses, *, has_values: bool) -> Case:
         full_check_exception="the node is from a model of a user",
         uses=uses.count,
     )
+
+
+def _known_answers(part: Part, values: Mapping[str, Array], earlier: EarlierAnswers) -> list[Answer]:
+    """Return the answers for the results of a part: those of an earlier corpus, or those of `_answers`."""
+    make = partial(CaseComputation, part.model, part.nodes, part.results, values)
+    return earlier.find_or(part.id, make, partial(_answers, part, values))
 
 
 def _answers(part: Part, values: Mapping[str, Array]) -> list[Answer]:

@@ -15,9 +15,14 @@ import re
 import warnings
 from collections import Counter
 from dataclasses import dataclass, field, replace
+from functools import partial
+from importlib import import_module
 from importlib.metadata import distribution, version
+from importlib.util import find_spec
 from itertools import chain, repeat
 from math import prod
+from pathlib import Path
+from pkgutil import walk_packages
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,7 +30,7 @@ import onnx
 
 from conformance.base.errors import ConformanceError
 from conformance.base.verdicts import Level, Unsupported
-from conformance.corpus.cases.case import Case
+from conformance.corpus.cases.case import VALUE_TAG, Case
 from conformance.exact.models.arrays import Array, array_of, is_floating, type_name
 from conformance.exact.models.graphs import all_nodes, subgraphs_of
 from conformance.exact.models.input_files import DeclaredInput, fed_input_names, initializer_arrays
@@ -34,6 +39,7 @@ from conformance.exact.reference.node_enclosures import NodeScope, answer_of, en
 from conformance.exact.reference.numbers.enclosure import Enclosure, Tensor, admissible_mask, hull
 from conformance.exact.reference.oracle import EVALUATION_ERRORS, Answer, evaluate, quiet_evaluation
 from conformance.own.model_cases.case_operands import hard_data_sets
+from conformance.own.model_cases.earlier_answers import CaseComputation, EarlierAnswers
 from conformance.own.model_cases.model_cases import MAX_CASE_ELEMENTS
 from conformance.own.model_cases.parts import part_of_model
 
@@ -43,9 +49,6 @@ if TYPE_CHECKING:
 
 GENERATOR = "onnx"
 """Name of the generator in case.json."""
-
-VALUE_TAG = "onnx-value"
-"""Tag of a case whose expected values are onnx's, because the reference has no answer."""
 
 DIFFERS_TAG = "onnx-differs"
 """Tag of a case for which onnx has an output outside of the bound of the reference."""
@@ -71,13 +74,42 @@ MAX_ORACLE_ELEMENTS = 4096
 """Largest number of elements for which exact arithmetic computes the expected value of doubles."""
 
 
-def node_cases() -> list[Any]:
-    """Return the node cases of the installed onnx, as onnx's own loader builds them."""
+def node_cases(operators: Collection[str] | None = None) -> list[Any]:
+    """Return the node cases of the installed onnx, as onnx's own loader builds them.
+
+    Args:
+        operators: operators whose cases are needed, or None for all. Cases of others may be returned too.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        if operators is not None and (found := _cases_of_modules(operators)) is not None:
+            return found
         from onnx.backend.test.loader import load_model_tests
 
         return list(load_model_tests(kind="node"))
+
+
+def _cases_of_modules(operators: Collection[str]) -> list[Any] | None:
+    """Return the cases of the modules of onnx whose source names an operator; to build all cases takes ten seconds.
+
+    Return None if onnx registers its cases elsewhere than release 1.23.
+    """
+    from onnx.backend.test.case import node as package
+
+    registered = getattr(package, "_NodeTestCases", None)
+    if not isinstance(registered, list):
+        return None
+    names = re.compile(rf"\b({'|'.join(map(re.escape, operators))})\b")
+    for module in walk_packages(package.__path__, f"{package.__name__}."):
+        if not module.ispkg and names.search(_source_of(module.name)):
+            import_module(module.name)
+    return list(registered)
+
+
+def _source_of(module: str) -> str:
+    """Return the source of a module of onnx without its import."""
+    found = find_spec(module)
+    return "" if found is None or found.origin is None else Path(found.origin).read_text(encoding="utf-8")
 
 
 def array_of_value(given: Any) -> Any:
@@ -197,6 +229,7 @@ def define_onnx_cases(
     given_cases: Collection[Any],
     progress: Callable[[str], None] = lambda _: None,
     chosen: Collection[str] | None = None,
+    earlier: EarlierAnswers | None = None,
 ) -> OnnxCases:
     """Return node cases of onnx with the answers of the reference.
 
@@ -204,8 +237,10 @@ def define_onnx_cases(
         given_cases: the cases, as `node_cases` returns them.
         progress: is called with the name of each case.
         chosen: the operators whose cases are returned, or None for all.
+        earlier: the answers of the corpus that is replaced; None if all are computed.
     """
     found = OnnxCases()
+    earlier = earlier or EarlierAnswers()
     operators = operators_by_case(given_cases)
     models = {given.name: given.model for given in given_cases}
     for given in given_cases:
@@ -221,7 +256,14 @@ def define_onnx_cases(
             found.left_out[given.name] = str(reason)
             continue
         try:
-            answers = [answers_of_model(given.model, inputs, outputs, whole=whole) for inputs, outputs in data_sets]
+            answers = [
+                earlier.find_or(
+                    given.name,
+                    partial(CaseComputation.of, given.model, inputs),
+                    partial(answers_of_model, given.model, inputs, outputs, whole=whole),
+                )
+                for inputs, outputs in data_sets
+            ]
         except Unsupported as reason:
             found.own_values[given.name] = str(reason)
             answers = []
@@ -229,13 +271,15 @@ def define_onnx_cases(
         if not answers:
             continue
         try:
-            found.cases += [(GENERATOR, case) for case in _hard_cases(given, operator, whole, data_sets[0][0])]
+            found.cases += [(GENERATOR, case) for case in _hard_cases(given, operator, whole, data_sets[0][0], earlier)]
         except Unsupported as reason:
             found.without_hard[given.name] = str(reason)
     return found
 
 
-def _hard_cases(given: Any, operator: str, whole: onnx.ModelProto | None, inputs: Sequence[Array]) -> list[Case]:
+def _hard_cases(
+    given: Any, operator: str, whole: onnx.ModelProto | None, inputs: Sequence[Array], earlier: EarlierAnswers
+) -> list[Case]:
     """Return the case with the model of a case of onnx and hard values of its inputs.
 
     A second case has level `should`: the data sets with an element that only the bounds of this level determine.
@@ -245,6 +289,7 @@ def _hard_cases(given: Any, operator: str, whole: onnx.ModelProto | None, inputs
         operator: its operator.
         whole: the model with the operator itself, if that of the case has its function body.
         inputs: the inputs that onnx has; those that are not free keep their elements.
+        earlier: the answers of the corpus that is replaced.
 
     Raises:
         Unsupported: no input is free, or the reference has no answer for hard values.
@@ -260,7 +305,9 @@ def _hard_cases(given: Any, operator: str, whole: onnx.ModelProto | None, inputs
     for hard in hard_data_sets(part_of_model(model, constants, fed)):
         values = tuple(hard.values())
         try:
-            answers = answers_of_model(model, values, whole=whole)
+            make = partial(CaseComputation.of, model, values)
+            compute = partial(answers_of_model, model, values, whole=whole)
+            answers = earlier.find_or(_hard_id(given, Level.MUST), make, compute)
             check_outputs(model, answers)
         except Unsupported as reason:
             failure = reason
@@ -270,7 +317,8 @@ def _hard_cases(given: Any, operator: str, whole: onnx.ModelProto | None, inputs
             break
         found[Level.MUST].append((values, answers))
         if open_elements := _open_elements(answers):
-            strict = answers_of_model(model, values, level=Level.SHOULD)
+            compute = partial(answers_of_model, model, values, level=Level.SHOULD)
+            strict = earlier.find_or(_hard_id(given, Level.SHOULD), make, compute)
             if _open_elements(strict) < open_elements:
                 found[Level.SHOULD].append((values, strict))
     if not found[Level.MUST]:
@@ -282,6 +330,11 @@ def _open_elements(answers: Sequence[Answer]) -> int:
     return sum(int(np.isinf(answer.bound).sum()) for answer in answers if answer.bound is not None)
 
 
+def _hard_id(given: Any, level: Level) -> str:
+    """Return the id of the case with hard values in the model of a case of onnx."""
+    return f"{given.name}_hard" if level is Level.MUST else f"{given.name}_hard_should"
+
+
 def _hard_case(
     given: Any, operator: str, level: Level, data_sets: Sequence[tuple[tuple[Array, ...], list[Answer]]]
 ) -> Case:
@@ -290,7 +343,7 @@ def _hard_case(
     if any(_is_wider(answer, given) for answer in every):
         tags.append(WIDER_TAG)
     return Case(
-        f"{given.name}_hard" if level is Level.MUST else f"{given.name}_hard_should",
+        _hard_id(given, level),
         f"{operator} gives what its specification states for hard values in the model of {given.name} of onnx",
         level,
         (),

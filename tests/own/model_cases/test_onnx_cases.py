@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import re
+import subprocess
+import sys
 import tarfile
 from collections import Counter
 from copy import deepcopy
@@ -12,6 +14,7 @@ from fractions import Fraction
 import numpy as np
 import onnx
 import pytest
+from command_outputs import read_tree
 from onnx import TensorProto
 from onnx.backend.test.loader import load_model_tests
 from refusals import assert_bad_input
@@ -19,6 +22,7 @@ from script_modules import script_module
 from session_cache import compute_once
 
 from conformance.base.verdicts import Level
+from conformance.corpus.cases.case import VALUE_TAG
 from conformance.corpus.cases.case_loading import load_case_in_memory, read_case_json
 from conformance.corpus.cases.corpus import open_corpus
 from conformance.corpus.generation.write_corpus import generate
@@ -27,7 +31,6 @@ from conformance.own.model_cases.onnx_cases import (
     DIFFERS_TAG,
     DRAWN_TAG,
     HARD_TAG,
-    VALUE_TAG,
     WIDER_TAG,
     array_of_value,
     define_onnx_cases,
@@ -67,7 +70,7 @@ def by_id(onnx_cases):
 
 
 def test_generate_of_chosen_operators_writes_their_cases_alone(command, here, given_cases, monkeypatch):
-    monkeypatch.setattr("conformance.own.model_cases.onnx_cases.node_cases", lambda: list(given_cases.values()))
+    monkeypatch.setattr("conformance.own.model_cases.onnx_cases.node_cases", lambda *_: list(given_cases.values()))
     ended = command("generate", "--onnx", "--operator", "Relu", "--output", "relu")
     assert ended.status == 0, ended
     corpus = open_corpus(here / "relu")
@@ -77,6 +80,51 @@ def test_generate_of_chosen_operators_writes_their_cases_alone(command, here, gi
     assert_bad_input(
         command("generate", "--onnx", "--operator", "Relo", "--output", "other"), "name.not-in-onnx", "Relu"
     )
+
+
+def test_generate_again_reuses_the_answers_that_have_not_changed(command, here, monkeypatch):
+    first = ("generate", "--onnx", "--operator", "Not", "--output", "cases")
+    more = (*first, "--operator", "And", "--replace")
+    assert command(*first).status == 0
+    before = read_tree(here / "cases")
+    damaged = here / "cases/node/test_not_2d_hard/test_data_set_0/output_0.pb"
+    damaged.write_bytes(damaged.read_bytes()[:-1] + b"x")
+    with monkeypatch.context() as patch:
+        patch.setattr("conformance.own.model_cases.corpus_request.code_digest", lambda: "0" * 64)
+        ended = command(*first, "--replace")
+        assert "data sets" not in ended.out
+    assert command(*first, "--replace").status == 0
+    assert read_tree(here / "cases") == before
+    damaged.write_bytes(damaged.read_bytes()[:-1] + b"x")
+    assert command(*more).status == 0
+    after = read_tree(here / "cases")
+    assert {path: after[path] for path in before if path.startswith("node/")} == {
+        path: content for path, content in before.items() if path.startswith("node/")
+    }
+    monkeypatch.setattr("conformance.own.model_cases.onnx_cases.enclose_outputs", None)  # nothing is computed
+    ended = command(*more)
+    assert ended.status == 0, ended
+    assert f"{sum(path.endswith('/output_0.pb') for path in after)} data sets" in ended.out
+    assert read_tree(here / "cases") == after
+
+
+@pytest.mark.long
+def test_module_of_onnx_names_the_operators_of_its_cases():
+    script = """
+import importlib, pkgutil, re
+from onnx.backend.test.case import node
+from conformance.own.model_cases.onnx_cases import _source_of, operators_by_case
+cases = {}
+for module in pkgutil.walk_packages(node.__path__, node.__name__ + "."):
+    count = len(node._NodeTestCases)
+    importlib.import_module(module.name)
+    cases[module.name] = node._NodeTestCases[count:]
+operators = operators_by_case(case for every in cases.values() for case in every)
+pairs = {(module, operators[case.name]) for module, every in cases.items() for case in every}
+assert len(pairs) > 150
+assert all(re.search(rf"\\b{name}\\b", _source_of(module)) for module, name in pairs)
+"""
+    subprocess.run([sys.executable, "-W", "ignore", "-c", script], check=True, timeout=300)
 
 
 def test_define_onnx_cases_leaves_out_what_files_cannot_hold(onnx_cases):

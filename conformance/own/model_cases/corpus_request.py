@@ -1,0 +1,181 @@
+"""The corpora that `generate` writes: which options belong together, and the cases of each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from conformance.base.errors import UsageError
+from conformance.base.serialization.printable_text import print_progress, progress_counter
+from conformance.corpus.generation.generators import PATTERNS, define_cases
+from conformance.corpus.generation.write_corpus import CorpusSize, check_no_corpus, corpus_differences, generate
+from conformance.own.model_cases.earlier_answers import EarlierAnswers, code_digest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from conformance.corpus.cases.case import Case
+    from conformance.own.model_cases.model_cases import ModelCases
+    from conformance.own.model_cases.onnx_cases import OnnxCases
+
+
+@dataclass(frozen=True)
+class CorpusRequest:
+    """What a corpus is made of: generators, the cases of onnx, models of a user, or patterns of passes.
+
+    Attributes:
+        generators: names of generators of the suite; empty for all.
+        version: the version of a corpus of generators; None for the smallest that is allowed.
+        onnx: whether the cases of onnx are taken.
+        operators: the operators whose cases of onnx are taken; empty for all.
+        opset: the opset of drawn nodes in place of onnx's cases, as text.
+        models: the files of the user's models.
+        inputs: the file or folder with inputs of one model.
+        shapes: the values of `--shape`.
+        has_values: whether the cases have data and names of the models.
+        passes: whether the patterns of passes are taken.
+        output: the directory; None for the one that the kind of cases has.
+    """
+
+    generators: Sequence[str] = ()
+    version: str | None = None
+    onnx: bool = False
+    operators: Sequence[str] = ()
+    opset: str | None = None
+    models: Sequence[Path] = ()
+    inputs: Path | None = None
+    shapes: Sequence[str] = ()
+    has_values: bool = True
+    passes: bool = False
+    output: Path | None = None
+
+    @property
+    def directory(self) -> Path:
+        """The directory of the corpus."""
+        kinds = (self.onnx, "onnx-cases"), (self.models, "model-cases"), (self.passes, "pass-cases")
+        return self.output or Path(next((name for is_chosen, name in kinds if is_chosen), "data"))
+
+    def check(self, *, is_release: bool, is_compared: bool, replaces: bool) -> None:
+        """Check that the options belong together.
+
+        Args:
+            is_release: whether the corpus is recorded as released, and not written.
+            is_compared: whether the corpus is compared, and not written.
+            replaces: whether an existing corpus may be replaced.
+
+        Raises:
+            UsageError: they do not.
+            CorpusError: a corpus exists, and must not be replaced.
+        """
+        kinds = ("--passes", self.passes), ("--onnx", self.onnx), ("--model", self.models)
+        chosen = [option for option, is_given in kinds if is_given]
+        if len(chosen) > 1 or (chosen and (self.generators or self.version or is_release)):
+            raise UsageError("options-conflict.alone", option=chosen[0])
+        if (self.operators or self.opset) and not self.onnx:
+            raise UsageError("onnx-missing", option="--operator" if self.operators else "--opset")
+        if not self.models and (self.inputs is not None or self.shapes or not self.has_values):
+            raise UsageError("model-missing")
+        if is_release and (self.generators or self.version or is_compared or replaces):
+            raise UsageError("options-conflict.alone", option="--release")
+        if not (is_release or is_compared or replaces):
+            check_no_corpus(self.directory)
+
+    def write(self) -> GeneratedCorpus:
+        """Write the corpus. Answers of the corpus that is replaced are reused if they have not changed."""
+        code = code_digest() if self.onnx or self.models else ""
+        earlier = EarlierAnswers.of(self.directory, code) if code else EarlierAnswers()
+        defined = self._define(earlier)
+        cases = defined.cases
+        with progress_counter("expected outputs", len(cases)) as progress:
+            size = generate(
+                self.directory,
+                cases,
+                defined.version,
+                progress,
+                defined.name,
+                is_versioned=defined.is_versioned,
+                added=defined.added,
+                code=code,
+            )
+        return GeneratedCorpus(defined.name, size, defined.notes, defined.summary, earlier.reused)
+
+    def differences(self) -> tuple[int, list[str]]:
+        """Return the number of cases, and a sentence for each file of the corpus that a new corpus would change."""
+        defined = self._define(EarlierAnswers())
+        with progress_counter("expected outputs", len(defined.cases)) as progress:
+            found = corpus_differences(self.directory, defined.cases, progress, defined.added)
+        return len(defined.cases), found
+
+    def _define(self, earlier: EarlierAnswers) -> _DefinedCorpus:
+        if self.onnx:
+            from conformance.own.model_cases.drawn_cases import chosen_onnx_cases
+
+            counter = partial(progress_counter, "cases")
+            return _DefinedCorpus.of(chosen_onnx_cases(self.operators or None, self.opset, counter, earlier))
+        if self.models:
+            return self._define_model_cases(earlier)
+        cases = define_cases([PATTERNS] if self.passes else self.generators)
+        name = PATTERNS if self.passes else ""
+        return _DefinedCorpus(cases, name, self.version, is_versioned=not self.passes)
+
+    def _define_model_cases(self, earlier: EarlierAnswers) -> _DefinedCorpus:
+        from conformance.own.graphs.model_inputs import chosen_text
+        from conformance.own.graphs.reading import LoadedModel
+        from conformance.own.model_cases.model_cases import define_model_cases, given_models
+
+        given = given_models([LoadedModel.read(path) for path in self.models], self.inputs, self.shapes)
+        notes = [f"{each.model.path.name}: {chosen_text(each.chosen)}" for each in given if each.chosen]
+        found = define_model_cases(given, has_values=self.has_values, progress=print_progress, earlier=earlier)
+        return _DefinedCorpus.of(found, notes)
+
+
+@dataclass(frozen=True)
+class _DefinedCorpus:
+    """The cases of a corpus, and what it has besides."""
+
+    cases: Sequence[tuple[str, Case]]
+    name: str
+    version: str | None
+    is_versioned: bool
+    added: Mapping[str, bytes] = field(default_factory=dict)
+    notes: Sequence[str] = ()
+    summary: Sequence[str] = ()
+
+    @classmethod
+    def of(cls, found: OnnxCases | ModelCases, notes: Sequence[str] = ()) -> _DefinedCorpus:
+        return cls(
+            found.cases,
+            found.name,
+            found.version,
+            is_versioned=False,
+            added=found.added_files(),
+            notes=notes,
+            summary=list(found.summary()),
+        )
+
+
+@dataclass(frozen=True)
+class GeneratedCorpus:
+    """A corpus that was written.
+
+    Attributes:
+        name: its name; empty for the corpus of the suite.
+        size: its version and size.
+        notes: lines on what was chosen for the user.
+        summary: lines with counts of cases.
+        reused: the number of data sets whose answers come from the corpus that was replaced.
+    """
+
+    name: str
+    size: CorpusSize
+    notes: Sequence[str]
+    summary: Sequence[str]
+    reused: int
+
+    def lines(self) -> Iterator[str]:
+        """Yield the lines of `summary`, and one on the reused answers."""
+        yield from self.summary
+        if self.reused:
+            yield f"{self.reused} data sets have the expected values of the replaced corpus, because nothing changed"
