@@ -4,7 +4,8 @@ Both models are judged by arithmetic of the suite alone, on given inputs:
 
 - `bits`: if each node rounds its exact result once, both models return the same bits. This is also tried on inputs with
   digits up to the last bit of their types, because few roundings change results of short numbers.
-- `interval`: the enclosures of both models have a common value for each element.
+- `interval`: the enclosures of both models have a common value for each element. After a Cast to a smaller type, this
+  value is a number of the smaller type.
 - `hazard`: they have none, but they have one for ordinary numbers: neither NaN nor infinite, neither tiny nor huge.
 - `fault`: they have none for ordinary numbers either, or the outputs have other types or shapes.
 
@@ -17,12 +18,13 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from onnx import TensorProto
 from onnx.reference import ReferenceEvaluator
 
 from conformance.base.serialization.printable_text import first_line
 from conformance.base.verdicts import RewriteEffect, Unsupported
-from conformance.exact.models.arrays import is_computed
-from conformance.exact.models.graphs import MAIN_DOMAINS, all_nodes
+from conformance.exact.models.arrays import dtype_of, is_computed
+from conformance.exact.models.graphs import MAIN_DOMAINS, Scope, all_nodes
 from conformance.exact.models.input_files import initializer_arrays
 from conformance.exact.models.model_validity import model_violation
 from conformance.exact.models.summaries import shortest_decimal
@@ -42,6 +44,9 @@ if TYPE_CHECKING:
 
 MAX_WITNESS_STEPS = 60
 """Number of smaller inputs that are tried for a witness."""
+
+COPIES = frozenset({"Abs", "Flatten", "Identity", "Neg", "Relu", "Reshape", "Squeeze", "Transpose", "Unsqueeze"})
+"""Operators whose results have the magnitudes of their operand, or zeros."""
 
 ORDINARY = (2.0**-10, 2.0**10)
 """Magnitudes of ordinary numbers."""
@@ -104,7 +109,7 @@ def judge_rewrite_of(before: onnx.ModelProto, after: onnx.ModelProto, inputs: In
     defaults = {name: array for name, array in initializer_arrays(before.graph).items() if name in fed}
     if found.is_wrong or not defaults:
         return found
-    for change in (_next_values, _reversed_values):
+    for change in (_next_values, _reversed_values, _reversed_values_after_zero):
         others = _judge(before, after, {**inputs, **{name: change(array) for name, array in defaults.items()}})
         if others.is_wrong:
             return others
@@ -114,7 +119,7 @@ def judge_rewrite_of(before: onnx.ModelProto, after: onnx.ModelProto, inputs: In
 def _next_values(array: Array) -> Array:
     """Return other values for a default, with the same signs."""
     if array.dtype == np.bool_:
-        return ~array
+        return np.asarray(~array)
     with np.errstate(all="ignore"):
         return np.asarray(array + np.where(array < 0, -1, 1)).astype(array.dtype)
 
@@ -122,6 +127,14 @@ def _next_values(array: Array) -> Array:
 def _reversed_values(array: Array) -> Array:
     """Return the values of a default in another order, such as the sizes of a shape of as many elements."""
     return np.flip(array).copy()
+
+
+def _reversed_values_after_zero(array: Array) -> Array:
+    """Return the values of a default in another order, of which 0 replaces the first, such as a size to copy."""
+    values = _reversed_values(array)
+    if values.size and values.dtype.kind in "iu":
+        values.flat[0] = 0
+    return values
 
 
 def _judge(before: onnx.ModelProto, after: onnx.ModelProto, inputs: Inputs) -> RewriteJudgement:
@@ -212,10 +225,11 @@ def _compare(
         only_finite: compare only elements that are finite numbers before the rewrite.
     """
     first, second = (_enclose(model, inputs) for model in (before, after))
+    narrow = _narrow_types(before)
     reason = ""
     for (name, old), new in zip(first.items(), second.values(), strict=False):
         apart = are_apart(_finite(old, new), new) if only_finite else are_apart(old, new)
-        if apart:
+        if apart or (apart is False and name in narrow and _has_other_numbers(new, narrow[name])):
             return RewriteJudgement(RewriteEffect.FAULT, name, old, new, inputs=inputs)
         if apart is None and not reason:
             texts = [each for each in (old, new) if isinstance(each, str)]
@@ -228,6 +242,31 @@ def _finite(old: Any, new: Any) -> Any:
     if not isinstance(old, Enclosure) or not isinstance(new, (Enclosure, np.ndarray)) or old.shape != new.shape:
         return old
     return Enclosure(old.value, np.where(np.isfinite(old.value), old.error, np.inf), old.dtype)
+
+
+def _narrow_types(model: onnx.ModelProto) -> dict[str, np.dtype[Any]]:
+    """Return the type to which a Cast rounds the numbers of an output before conversions to larger types and copies."""
+    scope = Scope(model, model.graph)
+    found: dict[str, np.dtype[Any]] = {}
+    for output in model.graph.output:
+        node = scope.producer(output.name)
+        while node is not None and node.domain in MAIN_DOMAINS and node.op_type in {"Cast", *COPIES}:
+            if node.op_type == "Cast":
+                number = next((each.i for each in node.attribute if each.name == "to" and each.i), TensorProto.STRING)
+                to = dtype_of(number)
+                if not is_computed(to) or to.itemsize >= found.get(output.name, np.dtype(np.longdouble)).itemsize:
+                    break
+                found[output.name] = to
+            node = scope.producer(node.input[0])
+    return found
+
+
+def _has_other_numbers(tensor: Any, dtype: np.dtype[Any]) -> bool:
+    """Return whether an element of an output cannot be a number of a type."""
+    enclosure = tensor if isinstance(tensor, Enclosure) else Enclosure.exact(np.asarray(tensor))
+    with np.errstate(all="ignore"):
+        distance = np.abs(enclosure.value.astype(dtype).astype(np.float64) - enclosure.value)
+        return bool(np.any(distance > enclosure.error))
 
 
 def _has_same_bits(

@@ -240,6 +240,14 @@ EFFECTS = [
     (f"{ZERO} Y = Mul (X, zero)", f"{ZERO} Y = Expand (zero, S)", np.nan, "hazard", "X = [2, 3] {1, 1, 1, 1, 1, nan}"),
     ("E = Exp (X) Y = Log (E)", "Y = Identity (X)", 1000, "hazard", "X = [2, 3] {1, 1, 1, 1, 1, 1e+03}"),
     (f"{NEGATED} Y = Neg (N)", NEGATED.replace("N =", "Y ="), 1, "fault", "X = [2, 3] {1, 1, 1, 1, 1, 1}"),
+    (
+        "A = Cast <to = 10> (X) Y = Cast <to = 1> (A)",
+        "Y = Identity (X)",
+        1,
+        "fault",
+        "X = [2, 3] {1, 1, 1, 1, -0.6, 1}",
+    ),
+    ("A = Cast <to = 11> (X) Y = Cast <to = 1> (A)", "Y = Identity (X)", 1, "bits", ""),
 ]
 """Models before and after a rewrite, the last element of the input, the effect, and the witness."""
 
@@ -265,3 +273,14 @@ def test_index_of_an_exact_tie_beside_an_inexact_element(opset, last, indices):
     )
     found = enclose_model(onnx.parser.parse_model(text), {"X": np.array([1, 3, 5], np.float32)})["Y"]
     assert np.flatnonzero(found.mask).tolist() == indices
+
+
+def test_rewrite_that_takes_a_default_for_a_constant_is_a_fault():
+    other = "else_branch = else () => (float[2,3] e) { e = Abs (X) }"
+    declarations = "(float[2,3] X, bool c) => (float[2,3] Y) <bool c = {1}>"
+    model = _parsed(f"Y = If (c) <{other}, then_branch = then () => (float[2,3] t) {{ t = Neg (X) }}>", declarations)
+    data_set = OptimizerDataSet(0, {"X": np.ones((2, 3), np.float32)})
+    task = OptimizerTask(model, Rewrite(PassEffect.OPTIONAL), OptimizerDataSets((data_set,)))
+    outcome = judge_rewrite(lambda _: _parsed("Y = Neg (X)", declarations), (), task)
+    (answers,) = (check for check in outcome.checks if check.name == "answers")
+    assert answers.effect == "fault"
