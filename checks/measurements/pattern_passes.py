@@ -286,7 +286,9 @@ def _fold_normalization(s: Site) -> None:
 
 
 def _merge_slices(s: Site) -> None:
-    parts = [[s.operand(node, place) for node in s.nodes] for place in range(1, 5)]
+    starts, ends, axes, steps = ([s.operand(node, place) for node in s.nodes] for place in range(1, 5))
+    steps = [np.ones_like(start) if step is None else step for start, step in zip(starts, steps, strict=True)]
+    parts = (starts, ends, axes, steps)
     s.make("Slice", [s.first.input[0], *(s.add_constant(np.concatenate(each)) for each in parts)])
 
 
@@ -679,7 +681,10 @@ RULES = (
         "constant_shape",
         ("Shape",),
         (),
-        {"sizes_fixed": lambda s: s.shape(s.last.input[0]) is not None},
+        {
+            "sizes_fixed": lambda s: s.shape(s.last.input[0]) is not None,
+            "of_all_axes": lambda s: not {each.name for each in s.last.attribute} & {"start", "end"},
+        },
         _to_constant_shape,
     ),
     Rule(
