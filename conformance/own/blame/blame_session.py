@@ -51,7 +51,7 @@ from conformance.own.blame.verdict import BlameOutcome, BlameVerdict, ChangedRel
 from conformance.own.graphs.fed_model import FedModel
 from conformance.own.graphs.model_inputs import InputSet, input_text
 from conformance.own.graphs.reading import LoadedModel, ModelRecord
-from conformance.own.graphs.tensor_inputs import with_tensor_inputs
+from conformance.own.graphs.tensor_borders import with_tensor_inputs
 from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
 
 if TYPE_CHECKING:

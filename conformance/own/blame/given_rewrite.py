@@ -24,7 +24,7 @@ from conformance.exact.models.input_files import required_input_names
 from conformance.exact.models.renaming import FreshNames, Renamer
 from conformance.own.graphs.cutting import GraphParts, without_unused
 from conformance.own.graphs.reading import LoadedModel, in_common_folder
-from conformance.own.graphs.tensor_inputs import with_tensor_inputs
+from conformance.own.graphs.tensor_borders import with_tensor_inputs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -133,9 +133,10 @@ def reduced_part(part: Part, step: Step) -> Part | None:
     nodes = tuple(_with_sizes(node, sizes) for node in part.nodes)
     names = [name for node in nodes for name in node.output]
     results = infer(part.model, nodes, operands)
-    if any(name and result is None for name, result in zip(names, results, strict=True)):
-        return None
     shapes = {name: result.shape for name, result in zip(names, results, strict=True) if name and result is not None}
+    if not part.shapes.keys() <= shapes.keys():
+        return None
+    shapes = {name: shape for name, shape in shapes.items() if name in part.shapes}
     if any(len(shape) != len(part.shapes[name]) for name, shape in shapes.items()):
         return None
     if any(0 in shape and 0 not in part.shapes[name] for name, shape in shapes.items()):

@@ -29,11 +29,13 @@ from conformance.own.graphs.cutting import complete_part
 from conformance.own.graphs.model_inputs import (
     check_shape_names,
     choose_sizes,
+    make_inputs,
     parse_shapes,
     read_inputs,
     shape_of_input,
     shape_options,
 )
+from conformance.own.graphs.tensor_borders import has_other_inputs, with_tensor_inputs
 from conformance.own.model_cases.case_operands import Operands
 from conformance.own.model_cases.case_reduction import STEPS, reduced_part
 from conformance.own.model_cases.earlier_answers import CaseComputation, EarlierAnswers
@@ -101,7 +103,8 @@ def given_models(models: Sequence[LoadedModel], inputs: Path | None, shapes: Seq
             raise UsageError("options-conflict.models")
         (model,) = models
         first, *_ = read_inputs(inputs, model.prepared.graph)
-        return [GivenModel(model, tuple(TypedValue.of(array, is_given=True) for array in first.arrays))]
+        made, (fed,) = with_tensor_inputs(model, [first])
+        return [GivenModel(made, tuple(TypedValue.of(array, is_given=True) for array in fed.arrays))]
     sizes = parse_shapes(shapes)
     check_shape_names((model.prepared.graph for model in models), sizes)
     return [_with_chosen_sizes(model, sizes) for model in models]
@@ -122,7 +125,12 @@ def _check_schemas(model: LoadedModel) -> None:
 def _with_chosen_sizes(model: LoadedModel, given: Mapping[str, tuple[int, ...]]) -> GivenModel:
     """Return a model with inputs whose open dimensions have given or chosen sizes."""
     chosen = choose_sizes(model.prepared, given)
-    return GivenModel(model, tuple(_typed_inputs(model, {**given, **chosen})), shape_options(chosen))
+    sizes = {**given, **chosen}
+    if has_other_inputs(model.prepared):
+        made, (fed,) = with_tensor_inputs(model, [make_inputs(model.prepared.graph, sizes, 0)])
+        inputs = tuple(TypedValue(array.dtype, array.shape) for array in fed.arrays)
+        return GivenModel(made, inputs, shape_options(chosen))
+    return GivenModel(model, tuple(_typed_inputs(model, sizes)), shape_options(chosen))
 
 
 def _typed_inputs(model: LoadedModel, sizes: Mapping[str, tuple[int, ...]]) -> Iterator[TypedValue]:
@@ -361,7 +369,7 @@ def _case(uses: _Uses, earlier: EarlierAnswers, *, has_values: bool) -> Case:
     results = {name: answer.expected for name, answer in zip(part.results, answers, strict=True)}
     complete_part(model, fed, constants, results)
     types = sorted({type_name(answer.expected.dtype) for answer in answers})
-    tags = [*dict.fromkeys(node.op_type for node in part.nodes), GENERATOR, *types]
+    tags = [*dict.fromkeys(node.op_type for node in part.tested), GENERATOR, *types]
     place = f", as in {uses.place}" if has_values else ""
     return Case(
         part.id,

@@ -23,6 +23,7 @@ from itertools import chain, repeat
 from math import prod
 from pathlib import Path
 from pkgutil import walk_packages
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,6 +39,7 @@ from conformance.exact.models.model_validity import model_violation
 from conformance.exact.reference.node_enclosures import NodeScope, answer_of, enclose, outputs_of_model, round_each_node
 from conformance.exact.reference.numbers.enclosure import Enclosure, Tensor, admissible_mask, hull
 from conformance.exact.reference.oracle import EVALUATION_ERRORS, Answer, evaluate, quiet_evaluation
+from conformance.own.graphs.tensor_borders import with_tensors
 from conformance.own.model_cases.case_operands import hard_data_sets
 from conformance.own.model_cases.earlier_answers import CaseComputation, EarlierAnswers
 from conformance.own.model_cases.model_cases import MAX_CASE_ELEMENTS
@@ -66,6 +68,9 @@ RANDOM_OPERATORS = frozenset(
     ("Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike")
 )
 """Operators whose outputs are random numbers."""
+
+TENSORS_TAG = "of-tensors"
+"""Tag of a case whose model makes sequences or optionals from tensors, because the files of a case have tensors."""
 
 DOUBLE_BOUND = "a bound of doubles depends on the machine"
 """Reason why a case is left out."""
@@ -243,18 +248,18 @@ def define_onnx_cases(
     earlier = earlier or EarlierAnswers()
     operators = operators_by_case(given_cases)
     models = {given.name: given.model for given in given_cases}
-    for given in given_cases:
-        operator = operators[given.name]
+    for own in given_cases:
+        operator = operators[own.name]
         if chosen is not None and operator not in chosen:
             continue
-        progress(given.name)
-        whole = _operator_model(given, models)
+        progress(own.name)
         try:
-            data_sets = [_tensors(inputs, outputs) for inputs, outputs in given.data_sets]
-            _check_not_random(given.model)
+            given, data_sets = _with_tensors(own)
+            _check_not_random(own.model)
         except Unsupported as reason:
-            found.left_out[given.name] = str(reason)
+            found.left_out[own.name] = str(reason)
             continue
+        whole = _operator_model(given, models)
         try:
             answers = [
                 earlier.find_or(
@@ -371,16 +376,22 @@ def check_outputs(model: onnx.ModelProto, answers: Sequence[Answer]) -> None:
             raise Unsupported("a shape depends on elements of the inputs") from None
 
 
-def _tensors(inputs: Sequence[Any], outputs: Sequence[Any]) -> tuple[list[Array], list[Array]]:
-    """Return the inputs and outputs of a data set as arrays.
+def _with_tensors(given: Any) -> tuple[Any, list[tuple[list[Array], list[Array]]]]:
+    """Return a case of onnx with arrays as inputs and outputs of its data sets.
+
+    A model with sequences or optionals gets the nodes that make them from tensors, and take them apart.
 
     Raises:
         Unsupported: a value cannot be in a corpus.
     """
-    arrays = [array_of_value(each) for each in (*inputs, *outputs)]
-    if any(not isinstance(array, np.ndarray) for array in arrays):
-        raise Unsupported("a value is a sequence or an optional")
-    return arrays[: len(inputs)], arrays[len(inputs) :]
+    data_sets = [(list(map(array_of_value, one)), list(map(array_of_value, other))) for one, other in given.data_sets]
+    if all(isinstance(value, np.ndarray) for pair in data_sets for values in pair for value in values):
+        return given, data_sets
+    if len(data_sets) > 1:
+        raise Unsupported("it has several data sets with sequences or optionals")
+    model, inputs, outputs = with_tensors(given.model, *data_sets[0])
+    made = SimpleNamespace(name=given.name, model=model, rtol=given.rtol, atol=given.atol)
+    return made, [(inputs, outputs)]
 
 
 def _check_not_random(model: onnx.ModelProto) -> None:
@@ -512,6 +523,8 @@ def _case(
             tags.append(DIFFERS_TAG)
         if any(_is_wider(answer, given) for answer, _ in pairs):
             tags.append(WIDER_TAG)
+    if isinstance(given, SimpleNamespace):
+        tags.append(TENSORS_TAG)
     return Case(
         given.name,
         f"{operator} gives the outputs of {given.name} of onnx",

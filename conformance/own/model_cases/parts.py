@@ -13,13 +13,16 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import onnx
 
 from conformance.exact.declarations.declaration_tables import Rule
 from conformance.exact.declarations.hard_values import is_index, operand_rule
 from conformance.exact.models.arrays import Array, type_name
 from conformance.exact.models.graphs import main_opset, normal_domain
-from conformance.own.model_cases.typed_values import TypedValue, infer
+from conformance.exact.models.renaming import FreshNames
+from conformance.own.graphs.tensor_borders import TensorMaker, TensorReader
+from conformance.own.model_cases.typed_values import Typed, TypedValue, infer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -36,6 +39,10 @@ MAX_WORDS = 60
 """Maximum length of the operators in the id of a case."""
 
 
+PLACES = {"SequenceAt": 1, "SequenceErase": 1, "SequenceInsert": 2, "SplitToSequence": 1}
+"""The operands that are positions in a sequence, or lengths of its tensors, by operator."""
+
+
 @dataclass(frozen=True)
 class Part:
     """Some nodes of a model, in their order.
@@ -46,7 +53,9 @@ class Part:
         operands: the values that the nodes take, by name.
         kept: the names of operands whose elements determine shapes.
         results: the names of the values that the model uses elsewhere.
-        shapes: the shapes of all values that the nodes make, by name.
+        shapes: the shapes of all tensors that the nodes make, by name.
+        before: the number of nodes at the start that only make sequences and optionals from tensors.
+        after: the number of nodes at the end that only take sequences and optionals apart.
     """
 
     model: onnx.ModelProto
@@ -55,6 +64,13 @@ class Part:
     kept: frozenset[str]
     results: tuple[str, ...]
     shapes: Mapping[str, tuple[int, ...]]
+    before: int = 0
+    after: int = 0
+
+    @property
+    def tested(self) -> tuple[onnx.NodeProto, ...]:
+        """The nodes of the model."""
+        return self.nodes[self.before : len(self.nodes) - self.after]
 
     @property
     def opset(self) -> int:
@@ -64,12 +80,12 @@ class Part:
     @property
     def operators(self) -> str:
         """The operators, such as `Conv-Relu`."""
-        return "-".join(node.op_type for node in self.nodes)
+        return "-".join(node.op_type for node in self.tested)
 
     @property
     def is_region(self) -> bool:
-        """Whether the part has several nodes."""
-        return len(self.nodes) > 1
+        """Whether the part has several nodes of the model."""
+        return len(self.tested) > 1
 
     @cached_property
     def configuration(self) -> str:
@@ -97,7 +113,7 @@ class Part:
     @property
     def id(self) -> str:
         """The id of the case: the operators and a hash of the configuration."""
-        words = "_".join(re.sub(r"[^a-z0-9]+", "_", node.op_type.lower()) for node in self.nodes)
+        words = "_".join(re.sub(r"[^a-z0-9]+", "_", node.op_type.lower()) for node in self.tested)
         digest = hashlib.sha256(self.configuration.encode()).hexdigest()
         return f"test_model_{words[:MAX_WORDS].strip('_')}_{digest[:12]}"
 
@@ -110,9 +126,11 @@ def _version(node: onnx.NodeProto, imports: Mapping[str, int]) -> int:
 
 
 def part_of_nodes(
-    model: LoadedModel, nodes: Sequence[onnx.NodeProto], values: Mapping[str, TypedValue], used: Iterable[str]
+    model: LoadedModel, nodes: Sequence[onnx.NodeProto], values: Mapping[str, Typed], used: Iterable[str]
 ) -> Part | None:
     """Return some nodes as a part; None if the type or the shape of a value is not known.
+
+    Sequences and optionals are made from tensors, and taken apart, by further nodes.
 
     Args:
         model: the model.
@@ -130,11 +148,26 @@ def part_of_nodes(
     results = [name for name in made if name in outside] or list(filter(None, nodes[-1].output))
     names |= {name: f"{'y' if name in results else 'v'}{place}" for place, name in enumerate(made)}
     renamed = tuple(_renamed(node, names) for node in nodes)
+    fresh = FreshNames(names.values())
+    maker = TensorMaker(fresh)
+    for name in operands:
+        maker.make(names[name], values[name].type, values[name].value)
+    reader = TensorReader(fresh)
+    for name in results:
+        reader.read(names[name], values[name].type, values[name].value)
     imports = _only_used(model.prepared, renamed)
-    given = {names[name]: values[name] for name in operands}
-    shapes = {names[name]: values[name].shape for name in made}
+    positions = {name: TypedValue.of(array, is_constant=True) for name, array in reader.constants.items()}
+    given = {name: replace(each, is_optional=False) for name, each in maker.tensors.items()} | positions
+    shapes = {names[name]: each.shape for name in made if isinstance(each := values[name], TypedValue)}
+    shapes |= {name: each.shape for name, each in reader.tensors.items()}
+    for name in filter(None, map(_position, renamed)):
+        value = given.get(name)
+        if value is not None and value.array is None and not value.shape:
+            given[name] = replace(value, array=np.zeros((), value.dtype))
     kept = frozenset(name for name in given if any(_is_kept(imports, node, given, name) for node in renamed))
-    return Part(imports, renamed, given, kept, tuple(names[name] for name in results), shapes)
+    every = (*maker.nodes, *renamed, *reader.nodes)
+    ends = (len(maker.nodes), len(reader.nodes))
+    return Part(imports, every, given, kept | positions.keys(), tuple(reader.tensors), shapes, *ends)
 
 
 def part_of_model(model: onnx.ModelProto, constants: Mapping[str, Array], fed: Mapping[str, Array]) -> Part:
@@ -151,6 +184,12 @@ def part_of_model(model: onnx.ModelProto, constants: Mapping[str, Array], fed: M
     results = tuple(value.name for value in model.graph.output)
     kept = frozenset(name for name in operands if any(_is_kept(model, node, operands, name) for node in nodes))
     return Part(model, nodes, operands, kept, results, {})
+
+
+def _position(node: onnx.NodeProto) -> str:
+    """Return the operand of a node that is a position in a sequence; empty if it has none."""
+    place = PLACES.get(node.op_type, len(node.input))
+    return str(node.input[place]) if place < len(node.input) else ""
 
 
 def _renamed(node: onnx.NodeProto, names: Mapping[str, str]) -> onnx.NodeProto:
@@ -183,6 +222,8 @@ def _is_kept(model: onnx.ModelProto, node: onnx.NodeProto, given: Mapping[str, T
     value = given[name]
     if name not in node.input or value.array is None or value.size > MAX_SHAPE_ELEMENTS or value.is_given:
         return False
+    if name == _position(node):
+        return True
     rule = operand_rule(node, main_opset(model), list(node.input).index(name))
     if value.dtype.kind in "iu" and isinstance(rule, Rule) and not is_index(rule):
         return True

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from itertools import repeat
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import onnx
@@ -31,10 +31,12 @@ from conformance.exact.models.input_files import DeclaredInput, required_inputs
 from conformance.exact.reference.node_enclosures import NodeScope, enclose
 from conformance.exact.reference.nodes import attribute_values
 from conformance.exact.reference.numbers.enclosure import Enclosure
-from conformance.exact.reference.oracle import quiet_evaluation
+from conformance.exact.reference.operators.data_movement import place_along
+from conformance.exact.reference.operators.sequences import SEQUENCE_OPERATORS
+from conformance.exact.reference.oracle import EVALUATION_ERRORS, quiet_evaluation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from conformance.own.graphs.reading import LoadedModel
 
@@ -58,6 +60,7 @@ class TypedValue:
         array: its elements; None if they are not known.
         is_constant: whether it is an initializer or a Constant.
         is_given: whether its elements depend on inputs of the user.
+        is_optional: whether it is the element of an optional.
     """
 
     dtype: np.dtype[Any]
@@ -65,6 +68,7 @@ class TypedValue:
     array: Array | None = None
     is_constant: bool = False
     is_given: bool = False
+    is_optional: bool = False
 
     @classmethod
     def of(cls, array: Array, **properties: bool) -> TypedValue:
@@ -75,6 +79,87 @@ class TypedValue:
     def size(self) -> int:
         """Number of elements."""
         return prod(self.shape)
+
+    @property
+    def type(self) -> onnx.TypeProto:
+        """Its type, without a shape."""
+        tensor = helper.make_tensor_type_proto(type_number(type_name(self.dtype)), None)
+        return helper.make_optional_type_proto(tensor) if self.is_optional else tensor
+
+    @property
+    def value(self) -> TypedValue:
+        """The tensor itself."""
+        return self
+
+
+@dataclass(frozen=True)
+class TypedSequence:
+    """A sequence of a model.
+
+    Attributes:
+        items: its tensors.
+        is_optional: whether it is the element of an optional.
+    """
+
+    items: tuple[TypedValue, ...]
+    is_optional: bool = False
+    is_constant = False
+    is_given = False
+
+    @property
+    def type(self) -> onnx.TypeProto:
+        """Its type, without the shape of its tensors; it has at least one."""
+        sequence = helper.make_sequence_type_proto(self.items[0].type)
+        return helper.make_optional_type_proto(sequence) if self.is_optional else sequence
+
+    @property
+    def value(self) -> list[TypedValue]:
+        """The tensors as a list."""
+        return list(self.items)
+
+
+Typed: TypeAlias = TypedValue | TypedSequence
+"""A value of a model."""
+
+
+class TypedTensors:
+    """Types and shapes of tensors and sequences, for the operators of sequences; see `sequences.Tensors`."""
+
+    absent: Any = None
+
+    def constant(self, array: Array) -> Any:
+        return TypedValue.of(array)
+
+    def known(self, value: Any) -> Array:
+        """Return the elements of a tensor; position 0 for one that is not known."""
+        if value.array is None and value.shape:
+            raise Unsupported("the elements of an operand are not known")
+        return np.zeros((), value.dtype) if value.array is None else np.asarray(value.array)
+
+    def sequence(self, items: Iterable[Any]) -> Any:
+        return TypedSequence(tuple(items))
+
+    def items(self, value: Any) -> Sequence[Any] | None:
+        return value.items if isinstance(value, TypedSequence) else None
+
+    def size(self, value: Any, axis: int) -> int:
+        return int(value.shape[axis])
+
+    def take(self, value: Any, index: int | slice, axis: int) -> Any:
+        return self._moved([value], lambda array: array[place_along(axis, array.ndim, index)])
+
+    def join(self, values: Sequence[Any], axis: int, *, stacks: bool) -> Any:
+        join = np.stack if stacks else np.concatenate
+        return self._moved(values, lambda *arrays: join(arrays, axis))
+
+    @staticmethod
+    def _moved(values: Sequence[TypedValue], move: Callable[..., Array]) -> TypedValue:
+        """Return the result of an operator that only moves elements."""
+        is_known = all(each.array is not None for each in values)
+        arrays = [each.array if is_known else np.broadcast_to(np.zeros((), each.dtype), each.shape) for each in values]
+        found = move(*arrays)
+        given = any(each.is_given for each in values)
+        return TypedValue(found.dtype, found.shape, found if is_known else None, is_given=given)
 
 
 @dataclass(frozen=True)
@@ -87,7 +172,7 @@ class TypedGraph:
     """
 
     graph: onnx.GraphProto
-    values: Mapping[str, TypedValue]
+    values: Mapping[str, Typed]
 
 
 def typed_graphs(
@@ -105,7 +190,7 @@ def typed_graphs(
         arrays = initializer_arrays_in(graph, model.data_folder)
     except Unsupported as reason:
         raise ModelError("no-cases.model", path=model.path, reason=reason) from None
-    values = {name: TypedValue.of(array, is_constant=True) for name, array in arrays.items()}
+    values: dict[str, Typed] = {name: TypedValue.of(array, is_constant=True) for name, array in arrays.items()}
     values |= {value.name: given for value, given in zip(required_inputs(graph), inputs, strict=True)}
     found: list[TypedGraph] = []
     _Walk(NodeScope.of(model.prepared), found, progress).walk(graph, values, 0)
@@ -120,7 +205,7 @@ class _Walk:
     found: list[TypedGraph]
     progress: Callable[[str], None]
 
-    def walk(self, graph: onnx.GraphProto, values: dict[str, TypedValue], depth: int) -> list[TypedValue | None]:
+    def walk(self, graph: onnx.GraphProto, values: dict[str, Typed], depth: int) -> list[Typed | None]:
         """Add the values of a graph's nodes to `values`, and return the graph's outputs; None for an unknown one."""
         self.found.append(TypedGraph(graph, values))
         for number, node in enumerate(graph.node):
@@ -130,14 +215,20 @@ class _Walk:
             values.update((name, each) for name, each in zip(node.output, results, strict=False) if name and each)
         return [values.get(value.name) for value in graph.output]
 
-    def _results(self, node: onnx.NodeProto, values: Mapping[str, TypedValue], depth: int) -> list[TypedValue | None]:
+    def _results(self, node: onnx.NodeProto, known: Mapping[str, Typed], depth: int) -> Sequence[Typed | None]:
+        if subgraphs_of(node):
+            return self._control_flow(node, known, depth) if depth < MAX_DEPTH else []
+        if any(name not in known for name in names_taken_by(node)):
+            return []
+        taken = {name: known[name] for name in names_taken_by(node)}
+        values = {name: each for name, each in taken.items() if isinstance(each, TypedValue)}
         if is_operator(node, "Constant"):
             constants = self._enclosed(node, values, is_given=True)
             return [replace(each, is_constant=True, is_given=False) for each in constants]
-        if subgraphs_of(node):
-            return self._control_flow(node, values, depth) if depth < MAX_DEPTH else []
-        taken = [values.get(name) for name in names_taken_by(node)]
-        if any(value is None for value in taken):
+        is_plain = len(values) == len(taken) and not any(each.is_optional for each in values.values())
+        if is_operator(node, *SEQUENCE_OPERATORS) or (is_operator(node, "Identity") and not is_plain):
+            return self._of_sequences(node, taken)
+        if not is_plain:
             return []
         found: list[TypedValue | None] = [*self._computed(node, values)] or infer(self.scope.model, [node], values)
         if node.domain in MAIN_DOMAINS or all(found):
@@ -145,6 +236,21 @@ class _Walk:
         zeros = {name: TypedValue.of(_zeros_of(values[name])) for name in names_taken_by(node)}
         results = self._enclosed(node, zeros, is_given=True)  # onnx infers no shapes for some operators of ai.onnx.ml
         return [TypedValue(each.dtype, each.shape) for each in results]
+
+    def _of_sequences(self, node: onnx.NodeProto, taken: Mapping[str, Typed]) -> list[Typed]:
+        """Return the result of an operator of sequences and optionals; an empty list if it is not known."""
+        inputs = [taken[name] if name else None for name in node.input]
+        try:
+            found: Any = (
+                inputs[0]
+                if node.op_type == "Identity"
+                else SEQUENCE_OPERATORS[node.op_type](TypedTensors(), self.scope.node(node), inputs)
+            )
+        except (Unsupported, *EVALUATION_ERRORS):
+            return []
+        is_optional = node.op_type == "Optional" or (node.op_type == "Identity" and found.is_optional)
+        is_known = found is not None and (isinstance(found, TypedValue) or bool(found.items))
+        return [replace(found, is_optional=is_optional)] if is_known else []
 
     def _computed(self, node: onnx.NodeProto, values: Mapping[str, TypedValue]) -> list[TypedValue]:
         """Return the results of a node if its operands are known: few elements, or values on inputs of the user."""
@@ -175,9 +281,7 @@ class _Walk:
             return [TypedValue(array.dtype, array.shape) for array in centres]
         return [TypedValue.of(array, is_given=is_given) for array in centres]
 
-    def _control_flow(
-        self, node: onnx.NodeProto, values: Mapping[str, TypedValue], depth: int
-    ) -> list[TypedValue | None]:
+    def _control_flow(self, node: onnx.NodeProto, values: Mapping[str, Typed], depth: int) -> Sequence[Typed | None]:
         """Walk the subgraphs of a node, and return its results.
 
         A Loop keeps the shapes of its states. Results of a Scan are not known.
@@ -185,16 +289,21 @@ class _Walk:
         graphs = dict(attribute_graphs(node))
         if node.op_type == "If":
             condition = values.get(node.input[0])
-            known = condition.array if condition is not None else None
+            known = condition.array if isinstance(condition, TypedValue) else None
             taken = ["then_branch", "else_branch"] if known is None else [f"{'then' if known.all() else 'else'}_branch"]
             outputs = [self.walk(graphs[name], dict(values), depth + 1) for name in taken]
             return [_common(each) for each in zip(*outputs, strict=False)]
-        states: list[TypedValue | None] = []
+        states: list[Typed | None] = []
         for body in graphs.values():
             given = [*_body_inputs(node, values)]
             inner = dict(values)
             inner.update((each.name, value) for each, value in zip(body.input, given, strict=False) if value)
             states = self.walk(body, inner, depth + 1)
+        if node.op_type == "SequenceMap":
+            first = values.get(node.input[0])
+            count = len(first.items) if isinstance(first, TypedSequence) else 0
+            tensors = [each if isinstance(each, TypedValue) else None for each in states]
+            return [TypedSequence((each,) * count) if each and count else None for each in tensors]
         return states[1 : len(node.input) - 1] if node.op_type == "Loop" else []
 
 
@@ -203,18 +312,32 @@ def _zeros_of(value: TypedValue) -> Array:
     return np.full(value.shape, "", object) if is_text(value.dtype) else np.zeros(value.shape, value.dtype)
 
 
-def _common(values: Sequence[TypedValue | None]) -> TypedValue | None:
+def _common(values: Sequence[Typed | None]) -> Typed | None:
     """Return a value that may be each of some values; None if their types or shapes differ."""
-    first = values[0]
-    if any(each is None or first is None or (each.dtype, each.shape) != (first.dtype, first.shape) for each in values):
+    if len(values) == 1:
+        return values[0]
+    found = [each if isinstance(each, TypedValue) else None for each in values]
+    first = found[0]
+    if any(each is None or first is None or (each.dtype, each.shape) != (first.dtype, first.shape) for each in found):
         return None
-    return first if len(values) == 1 or first is None else TypedValue(first.dtype, first.shape)
+    return None if first is None else TypedValue(first.dtype, first.shape)
 
 
-def _body_inputs(node: onnx.NodeProto, values: Mapping[str, TypedValue]) -> Iterator[TypedValue | None]:
-    """Yield the values of the inputs of the body of a Loop or a Scan, with any elements."""
+def _body_inputs(node: onnx.NodeProto, values: Mapping[str, Typed]) -> Iterator[Typed | None]:
+    """Yield the values of the inputs of the body of a Loop, a Scan or a SequenceMap, with any elements.
+
+    A sequence has the length that it has before the first step.
+    """
     given = [values.get(name) for name in node.input]
-    plain = [None if each is None else TypedValue(each.dtype, each.shape, is_given=each.is_given) for each in given]
+    if node.op_type == "SequenceMap":
+        given = [each.items[0] if isinstance(each, TypedSequence) else each for each in given]
+    plain = [
+        TypedValue(each.dtype, each.shape, is_given=each.is_given) if isinstance(each, TypedValue) else each
+        for each in given
+    ]
+    if node.op_type == "SequenceMap":
+        yield from plain
+        return
     if node.op_type == "Loop":
         yield TypedValue(np.dtype(np.int64), ())
         yield TypedValue(np.dtype(bool), ())
@@ -226,7 +349,7 @@ def _body_inputs(node: onnx.NodeProto, values: Mapping[str, TypedValue]) -> Iter
         yield from plain[: len(plain) - count]
         axes = attributes.get("scan_input_axes", repeat(0))
         for each, axis in zip(plain[len(plain) - count :], axes, strict=False):
-            if each is None or not each.shape:
+            if not isinstance(each, TypedValue) or not each.shape:
                 yield None
                 continue
             place = axis % len(each.shape)

@@ -110,6 +110,15 @@ def test_probes_of_a_refusing_subject_are_not_judged(path: Path) -> None:
     assert not found.has_faults
 
 
+def test_node_too_large_for_hard_values_without_exact_sums_is_not_probed(tmp_path: Path) -> None:
+    text = '<ir_version: 8, opset_import: ["" : 17]> g (float[160, 2] X) => (float[160, 2] Y) { Y = MatMul(W, X) }'
+    model = onnx.parser.parse_model(text)
+    model.graph.initializer.append(numpy_helper.from_array(np.ones((160, 160), np.float32), "W"))
+    onnx.save(model, tmp_path / "model.onnx")
+    found = audit(tmp_path / "model.onnx", AwayFromZero)
+    assert (found.probes, found.failure) == ([], None)
+
+
 def test_wrong_probe_becomes_a_case(path: Path) -> None:
     found = audit(path, AwayFromZero, makes_cases=True)
     assert [case.id for case in found.cases] == ["test_audit_model_1_round"]

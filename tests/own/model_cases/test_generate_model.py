@@ -95,6 +95,31 @@ def test_generate_model_writes_regions_that_begin_with_a_product_and_nodes_after
     assert tags in found
 
 
+def test_node_of_sequences_and_optionals_has_a_case_with_tensors(command, here):
+    text = """<ir_version: 8, opset_import: ["": 18]>
+    g (seq(float[2, 3]) S, optional(float[2, 3]) O, int64 n) => (seq(float[1, 3]) R, float[2, 3] Y)
+    {
+        E = OptionalGetElement(O)
+        I = SequenceInsert(S, E)
+        one = Constant<value_int = 1>()
+        D = SequenceErase(I, one)
+        Y = SequenceAt(D, n)
+        J = ConcatFromSequence<axis = 0>(D)
+        R = SplitToSequence<axis = 0>(J)
+    }"""
+    onnx.save(onnx.parser.parse_model(text), here / "sequences.onnx")
+    assert command("generate", "--model", here / "sequences.onnx", "--output", "cases").status == 0
+    found = {each["tags"][0]: each for each in documents(here / "cases")}
+    operators = ("OptionalGetElement", "SequenceInsert", "SequenceErase", "SequenceAt", "ConcatFromSequence")
+    assert found.keys() == {*operators, "SplitToSequence", "SequenceConstruct", "Optional"}
+    shapes = {name: [each["shape"] for each in found[name]["data_sets"][0]["outputs"]] for name in found}
+    assert shapes["SequenceErase"] == [[], [2, 3], [2, 3]]
+    assert shapes["SplitToSequence"] == [[], *[[1, 3]] * 4]
+    assert not any("region" in each["tags"] for each in found.values())
+    ran = command("run", "--data", "cases", "-b", "reference", "-n", "1", "--no-isolation")
+    assert ran.status == 0, ran
+
+
 def test_sparse_data_set_of_float16_region_has_bounds_below_nearly_all_values(command, here):
     text = """<ir_version: 8, opset_import: ["": 17]> g (float16[8, 64] X) => (float16[8, 32] Y)
     { p = MatMul(X, W) s = Add(p, B) Y = Relu(s) }"""

@@ -1,6 +1,7 @@
-"""Models whose inputs are tensors alone: a sequence or an optional is made from its tensors by nodes of the model.
+"""Models whose inputs and outputs are tensors alone: nodes make sequences and optionals, and take them apart.
 
-A subject runs such a model also if it takes no sequences, and every part of it can be cut out and made smaller.
+A subject runs such a model also if it takes no sequences, and every part of it can be cut out and made smaller. Files
+of a case have tensors only, so cases with sequences are such models too.
 """
 
 from __future__ import annotations
@@ -8,10 +9,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from onnx import helper
 
 from conformance.base.errors import UsageError
-from conformance.exact.models.arrays import item_type
+from conformance.exact.models.arrays import item_type, tensor_of
 from conformance.exact.models.graphs import copy_of, main_opset, names_in_model
 from conformance.exact.models.input_files import required_inputs
 from conformance.exact.models.model_building import array_value_info
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 
     import onnx
 
-    from conformance.exact.models.arrays import Value
+    from conformance.exact.models.arrays import Array, Value
     from conformance.own.graphs.model_inputs import InputSet
     from conformance.own.graphs.reading import LoadedModel
 
@@ -75,6 +77,80 @@ class TensorMaker:
 
     def _add(self, operator: str, inputs: Sequence[str], output: str, attributes: dict[str, Any]) -> None:
         self.nodes.append(helper.make_node(operator, inputs, [output], **attributes))
+
+
+class TensorReader:
+    """Takes sequences and optionals apart.
+
+    Args:
+        fresh: the names that are free.
+
+    Attributes:
+        nodes: the nodes, in their order.
+        tensors: the tensors that they return, by name; those that were given.
+        constants: the positions of items, by name.
+    """
+
+    def __init__(self, fresh: FreshNames) -> None:
+        self._fresh = fresh
+        self.nodes: list[onnx.NodeProto] = []
+        self.tensors: dict[str, Any] = {}
+        self.constants: dict[str, Array] = {}
+
+    def read(self, name: str, type: onnx.TypeProto, value: Value) -> None:
+        """Add the nodes that return the tensors of a value; a tensor is its own.
+
+        Args:
+            name: the name of the value.
+            type: its type.
+            value: an example of it: a tensor, a list of tensors, or None for an empty optional.
+        """
+        kind = type.WhichOneof("value")
+        if kind == "sequence_type":
+            self.tensors[self._add("SequenceLength", [name], "length")] = np.array(len(value), np.int64)
+            for place, item in enumerate(value):
+                position = self._fresh.take(f"{name}_position_{place}")
+                self.constants[position] = np.array(place, np.int64)
+                self.read(self._add("SequenceAt", [name, position], str(place)), type.sequence_type.elem_type, item)
+        elif kind == "optional_type":
+            self.tensors[self._add("OptionalHasElement", [name], "has_element")] = np.array(value is not None)
+            if value is not None:
+                self.read(self._add("OptionalGetElement", [name], "element"), type.optional_type.elem_type, value)
+        else:
+            self.tensors[name] = value
+
+    def _add(self, operator: str, inputs: Sequence[str], what: str) -> str:
+        output = self._fresh.take(f"{inputs[0]}_{what}")
+        self.nodes.append(helper.make_node(operator, inputs, [output]))
+        return output
+
+
+def with_tensors(
+    model: onnx.ModelProto, inputs: Sequence[Value], outputs: Sequence[Value]
+) -> tuple[onnx.ModelProto, list[Array], list[Array]]:
+    """Return a model with the nodes that make its inputs and take its outputs apart, and the tensors of both.
+
+    Args:
+        model: the model.
+        inputs: its inputs without initializer.
+        outputs: its outputs for these inputs.
+    """
+    fresh = FreshNames.of(model)
+    maker = TensorMaker(fresh)
+    for value, given in zip(required_inputs(model.graph), inputs, strict=True):
+        maker.make(value.name, value.type, given)
+    reader = TensorReader(fresh)
+    for value, given in zip(model.graph.output, outputs, strict=True):
+        reader.read(value.name, value.type, given)
+    made = _with_nodes(model, maker)
+    graph = made.graph
+    graph.node.extend(reader.nodes)
+    graph.initializer.extend(tensor_of(array, name) for name, array in reader.constants.items())
+    kept = {value.name: value for value in graph.output}
+    graph.value_info.extend(value for value in graph.output if value.name not in reader.tensors)
+    del graph.output[:]
+    graph.output.extend(kept.get(name) or array_value_info(name, array) for name, array in reader.tensors.items())
+    return made, list(maker.tensors.values()), list(reader.tensors.values())
 
 
 def has_other_inputs(model: onnx.ModelProto) -> bool:
