@@ -29,9 +29,6 @@ if TYPE_CHECKING:
     from conformance.own.graphs.reading import LoadedModel
     from conformance.subjects.calling.subject_names import SubjectName
 
-MAX_VALUES_BYTES = 2**33
-"""Maximum size of all exposed values of one run."""
-
 
 @add_options
 def blame(
@@ -83,7 +80,7 @@ def blame(
     reports.check()
     if output is not None:
         check_empty(output)
-    limits = Limits(timeout, file=MAX_VALUES_BYTES, base_output=MAX_VALUES_BYTES)
+    limits = Limits.for_large_outputs(timeout)
     opened = OpenSubjects(limits, in_process=no_isolation)
     takes_output = reports.take_standard_output
     searched = ReleaseOptions(releases, install, store, opened, limits, takes_output)

@@ -33,7 +33,7 @@ from conformance.base.serialization.printable_text import one_line, print_line
 from conformance.commands.command_options import Invocation, Verb, Verbs, VerbWithPanels
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Callable, Collection, Iterator
     from types import FrameType
 
 _SAME_INTERRUPTION_SECONDS = 1.0
@@ -41,6 +41,9 @@ _SAME_INTERRUPTION_SECONDS = 1.0
 
 _SENT_AGAIN_SECONDS = 0.02
 """Time after which a signal is sent again that arrived during an import, or whose exception Python ignored."""
+
+_LONGEST_STEP_SECONDS = 3.0
+"""Time after which a signal ends the process at once, because Python does not handle it: a step of NumPy is long."""
 
 _LONGEST_IMPORT_SECONDS = 2.0
 """Time after which a signal interrupts an import; the module of a subject may hang when it is imported."""
@@ -263,15 +266,51 @@ def _interruptions() -> Iterator[list[float]]:
     handled = [number for number, handler in defaults.items() if signal.getsignal(number) is handler]
     for number in handled:
         signal.signal(number, interrupt)
+    stop_watching = _end_if_unhandled(handled, lambda: first_deferred)
     hook, sys.unraisablehook = sys.unraisablehook, repeat_ignored
     try:
         yield times
     finally:
+        stop_watching()
         sys.unraisablehook = hook
         for timer in timers:
             timer.cancel()
         for number in handled:
             signal.signal(number, defaults[number])
+
+
+def _end_if_unhandled(numbers: Collection[int], time_of_first: Callable[[], float]) -> Callable[[], None]:
+    """End the process if a signal arrives, and its handler is not called for some seconds; files are written whole.
+
+    Python calls a handler between two steps of the main thread, and one step of NumPy can take a minute.
+
+    Args:
+        numbers: the signals.
+        time_of_first: returns the time at which the handler was called first, or 0.
+
+    Returns:
+        A function that ends the watch.
+    """
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    before = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+
+    def watch() -> None:
+        with suppress(OSError):
+            while (number := os.read(reader, 1)) and number[0] not in numbers:
+                pass
+            if number:
+                time.sleep(_LONGEST_STEP_SECONDS)
+            if number and not time_of_first():
+                report_status_and_exit(ExitStatus.INTERRUPTED)
+                os._exit(ExitStatus.INTERRUPTED)
+
+    def stop() -> None:
+        signal.set_wakeup_fd(before)
+        os.close(writer)
+
+    threading.Thread(target=watch, daemon=True).start()
+    return stop
 
 
 def _is_importing(frame: FrameType | None) -> bool:

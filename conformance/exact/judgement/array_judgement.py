@@ -26,14 +26,14 @@ from conformance.exact.judgement.node_comparison import (
     bound_source,
     enclose_part,
     number_text,
-    output_shape_by_inference,
 )
 from conformance.exact.judgement.operator_call import OperatorCall, call_of_model, call_of_operator
-from conformance.exact.models.arrays import is_floating, type_name
+from conformance.exact.models.arrays import element_count, is_floating, type_name
 from conformance.exact.models.graphs import count_local_uses, is_operator, names_taken_by, normal_domain, operator_text
+from conformance.exact.models.input_files import inferred_output_shapes
 from conformance.exact.models.spec_text import specification_text
 from conformance.exact.reference.enclosures.random_values import RANDOM_ENCLOSURES
-from conformance.exact.reference.node_enclosures import NodeScope, enclose_by_any_text
+from conformance.exact.reference.node_enclosures import LiveValues, NodeScope, enclose_by_any_text
 from conformance.exact.reference.numbers.enclosure import Enclosure
 from conformance.exact.reference.oracle import EVALUATION_ERRORS
 from conformance.exact.reference.oracle import evaluate as evaluate_exactly
@@ -327,14 +327,18 @@ def evaluate(
     """
     count = None if output_count is None else whole_number(output_count, "output_count")
     call = _call(model_or_operator, inputs, attributes, opset, count)
-    values = dict(call.values)
+    nodes = call.model.graph.node
+    values = LiveValues(call.values, nodes, kept=call.output_names.values())
     scope = NodeScope.of(call.model)
+    most = max(map(element_count, values.values()), default=0)
     try:
-        for node in call.model.graph.node:
+        for number, node in enumerate(nodes):
             if not (is_operator(node, "Constant") and node.output[0] in values):
-                found = zip(node.output, enclose_by_any_text(scope, node, values), strict=False)
-                values.update((name, _unrounded(each) if not call.is_operator else each) for name, each in found)
-        exact = _exact_outputs(call)
+                for name, each in zip(node.output, enclose_by_any_text(scope, node, values), strict=False):
+                    values.add(name, each if call.is_operator else _unrounded(each))
+                    most = max(most, element_count(each))
+            values.drop(number, node)
+        exact = _exact_outputs(call, most)
         return [
             _admissible_output(name, values.get(own), exact.get(own), judged_level(level))
             for name, own in call.output_names.items()
@@ -360,10 +364,14 @@ def _unrounded(tensor: Any) -> Any:
     return tensor.unrounded() if isinstance(tensor, Enclosure) else tensor
 
 
-def _exact_outputs(call: OperatorCall) -> dict[str, Any]:
-    """Return the outputs by exact arithmetic; none if a tensor is large or an operator has no exact arithmetic."""
-    arrays = [each for each in call.values.values() if isinstance(each, np.ndarray)]
-    if len(arrays) < len(call.values) or any(array.size > MAX_EXACT_ELEMENTS for array in arrays):
+def _exact_outputs(call: OperatorCall, most: int) -> dict[str, Any]:
+    """Return the outputs by exact arithmetic; none if a tensor is large or an operator has no exact arithmetic.
+
+    Args:
+        call: the call.
+        most: the number of elements of its largest value.
+    """
+    if most > MAX_EXACT_ELEMENTS or not all(isinstance(each, np.ndarray) for each in call.values.values()):
         return {}
     try:
         found = evaluate_exactly(call.model, call.values)
@@ -436,7 +444,8 @@ class _OutputJudge:
 
     def __post_init__(self) -> None:
         self.scope = NodeScope.of(self.call.model)
-        self.values: dict[str, Any] = dict(self.call.values)
+        nodes = self.call.model.graph.node
+        self.values = LiveValues(self.call.values, nodes, kept=self.call.output_names.values())
         self.computed: dict[str, int] = {}
         self.names = {own: name for name, own in self.call.output_names.items()}
         self.faults: list[str] = []
@@ -452,9 +461,10 @@ class _OutputJudge:
         """Return the judgement."""
         graph = self.call.model.graph
         uses = count_local_uses(graph)
-        for node in graph.node:
+        for number, node in enumerate(graph.node):
             if not (is_operator(node, "Constant") and node.output[0] in self.values):
                 self.judge_node(node, is_last=all(uses[name] <= 1 for name in node.output if name in self.names))
+            self.values.drop(number, node)
         produced = {name for node in graph.node for name in node.output}
         for name in self.outputs.keys() - produced:  # an input or a constant that is an output
             self.judge_node(onnx.helper.make_node("Identity", [name], [name]), is_last=True)
@@ -516,7 +526,7 @@ class _OutputJudge:
         if not self.call.is_operator:
             return None
         arrays = {key: each for key, each in self.call.values.items() if isinstance(each, np.ndarray)}
-        return output_shape_by_inference(self.call.model, name, arrays)
+        return inferred_output_shapes(self.call.model, arrays).get(name)
 
     def add_other(self, comparison: NodeComparison, place: tuple[str, int], expected: Any, actual: Any) -> None:
         """Compare an output that is a sequence or a map, or should be; `place` has its name and position."""

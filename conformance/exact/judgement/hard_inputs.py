@@ -27,10 +27,10 @@ from conformance.exact.declarations.hard_values import (
     text_bits,
 )
 from conformance.exact.judgement.given_arrays import element_types, whole_number
-from conformance.exact.judgement.node_comparison import output_shape_by_inference
 from conformance.exact.judgement.operator_call import call_of_operator, check_attributes
 from conformance.exact.models.arrays import is_floating, type_name
 from conformance.exact.models.graphs import is_operator, main_opset
+from conformance.exact.models.input_files import inferred_output_shapes
 from conformance.exact.reference.node_enclosures import NodeScope, enclose
 from conformance.exact.reference.nodes import attribute_values
 from conformance.exact.reference.numbers.enclosure import Enclosure
@@ -155,7 +155,7 @@ def _terms_of(call: OperatorCall) -> int:
     arrays = {name: each for name, each in call.values.items() if isinstance(each, np.ndarray)}
     if not is_operator(node, *SUMS) or node.input[0] not in arrays:
         return 1
-    result = output_shape_by_inference(call.model, node.output[0], arrays)
+    result = inferred_output_shapes(call.model, arrays).get(node.output[0])
     shapes = {name: each.shape for name, each in arrays.items()}
     return summed_terms(node, shapes if result is None else {**shapes, node.output[0]: result})
 
@@ -369,8 +369,9 @@ def _fit(operator: str, inputs: list[Array | None], attributes: dict[str, Any], 
     except (UsageError, *EVALUATION_ERRORS):
         return False
     arrays = {name: each for name, each in call.values.items() if isinstance(each, np.ndarray)}
+    shapes = inferred_output_shapes(call.model, arrays)
     for value, output in zip(call.model.graph.output, outputs, strict=False):
-        shape = output_shape_by_inference(call.model, value.name, arrays)
+        shape = shapes.get(value.name)
         if isinstance(output, (np.ndarray, Enclosure)) and shape not in (None, tuple(output.shape)):
             return False
     return True

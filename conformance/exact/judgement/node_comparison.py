@@ -13,7 +13,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import onnx
 from msgspec import Struct
 
 from conformance.base.serialization.printable_text import shorten_middle
@@ -26,9 +25,8 @@ from conformance.exact.judgement.distances import (
     relative_error,
 )
 from conformance.exact.judgement.samples import Sample, take_sample
-from conformance.exact.models.arrays import tensor_of
-from conformance.exact.models.graphs import MAIN_DOMAINS, copy_of, inference_problem, names_taken_by, operator_text
-from conformance.exact.models.input_files import DeclaredInput
+from conformance.exact.models.arrays import element_count
+from conformance.exact.models.graphs import MAIN_DOMAINS, names_taken_by, operator_text
 from conformance.exact.reference.enclosures import has_signed_zeros
 from conformance.exact.reference.enclosures.earlier_texts import changed_shapes, readings_of
 from conformance.exact.reference.formulas.elementwise import ELEMENTWISE_ENCLOSURES
@@ -38,6 +36,8 @@ from conformance.exact.reference.tolerances import ERRATA, FORMS, FUNCTIONS, for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+
+    import onnx
 
     from conformance.exact.models.arrays import Array
     from conformance.exact.reference.numbers.enclosure import Tensor, TensorOrSequence
@@ -142,11 +142,6 @@ def _contains(expected: Sequence[TensorOrSequence], part: Sample) -> bool:
     return all(
         tensor is None or _is_admissible(part.outputs[name], tensor) for name, tensor in pairs if name in part.outputs
     )
-
-
-def element_count(expected: Sequence[Any]) -> int:
-    """Return the number of elements of all tensors and maps of a sequence."""
-    return sum(len(each) if isinstance(each, dict) else int(np.prod(each.shape, dtype=np.int64)) for each in expected)
 
 
 def _is_admissible(actual: Any, expected: Any) -> bool:
@@ -389,33 +384,6 @@ class NodeComparison:
         """The largest error, relative to the largest magnitude of the output."""
         errors = (relative_error(output.actual, np.asarray(output.at_must.expected)) for output in self.outputs)
         return max(errors, default=0.0)
-
-
-MAX_INFERRED_FROM = 64
-"""Elements of an operand that shape inference may read, such as sizes or axes."""
-
-
-def output_shape_by_inference(model: onnx.ModelProto, name: str, inputs: Mapping[str, Array]) -> tuple[int, ...] | None:
-    """Return the shape that onnx infers for an output of a model; None if it infers none.
-
-    Args:
-        model: the model. Its declared shapes are ignored.
-        name: the name of the output.
-        inputs: the values of its inputs by name.
-    """
-    if inference_problem(model) is not None:
-        return None
-    part = copy_of(model)
-    for value in [*part.graph.output, *part.graph.value_info]:
-        value.ClearField("type")
-    known = [tensor_of(array, key) for key, array in inputs.items() if array.size <= MAX_INFERRED_FROM]
-    part.graph.initializer.extend(known)
-    try:
-        outputs = onnx.shape_inference.infer_shapes(part, data_prop=True).graph.output
-    except onnx.shape_inference.InferenceError:
-        return None
-    shape = next((DeclaredInput.of(value).shape for value in outputs if value.name == name), None)
-    return tuple(size for size in shape if size is not None) if shape is not None and None not in shape else None
 
 
 MAX_TEXT_LENGTH = 200

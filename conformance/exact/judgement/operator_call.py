@@ -225,7 +225,7 @@ def call_of_operator(
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid(domain, version)])
     if schema is not None:
         try:
-            onnx.shape_inference.infer_shapes(model, check_type=True, strict_mode=True, data_prop=True)
+            onnx.shape_inference.infer_shapes(model, check_type=True, strict_mode=True)
         except (onnx.shape_inference.InferenceError, onnx.checker.ValidationError, ValueError) as error:
             raise UsageError("call-invalid", title=title, problem=_without_prefixes(first_line(error))) from None
     return OperatorCall(title, model, values, output_names, True)

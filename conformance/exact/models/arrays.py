@@ -365,6 +365,13 @@ def value_byte_count(value: Value) -> int:
     return 0
 
 
+def element_count(value: Any) -> int:
+    """Return the number of elements of a tensor, of all tensors of a sequence, or of a map; 0 for None."""
+    if isinstance(value, list | tuple):
+        return sum(map(element_count, value))
+    return len(value) if isinstance(value, dict) else prod(getattr(value, "shape", (0,)))
+
+
 @lru_cache(maxsize=64)
 def _type_text(dtype: np.dtype[Any]) -> str:
     """Return a type as text; NumPy composes the text anew each time, in Python."""

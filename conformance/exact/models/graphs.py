@@ -431,14 +431,27 @@ def infer_shapes(model: onnx.ModelProto, **options: bool) -> onnx.ModelProto:
 
     Args:
         model: the model.
-        options: options of onnx's shape inference.
+        options: options of onnx's shape inference. `data_prop` has no effect for a model with a long vector.
 
     Raises:
         onnx.shape_inference.InferenceError: types or shapes contradict, or the inference would not end.
     """
     if (fault := inference_problem(model)) is not None:
         raise shape_inference.InferenceError(fault)
+    if options.get("data_prop"):
+        inferred = shape_inference.infer_shapes(model)
+        values = (*inferred.graph.input, *inferred.graph.value_info, *inferred.graph.output)
+        options["data_prop"] = not any(map(_is_long_vector, values))
     return shape_inference.infer_shapes(model, **options)
+
+
+MAX_VECTOR = 2**12
+"""Size of a vector up to which onnx may propagate its elements; each takes a hundred bytes, also if it is not known."""
+
+
+def _is_long_vector(value: onnx.ValueInfoProto) -> bool:
+    sizes = value.type.tensor_type.shape.dim
+    return len(sizes) == 1 and sizes[0].dim_value > MAX_VECTOR
 
 
 def with_inferred_types(model: onnx.ModelProto) -> onnx.ModelProto:

@@ -10,11 +10,11 @@ import onnx
 from onnx import helper
 
 from conformance.base.verdicts import Unsupported
-from conformance.exact.models.arrays import Array, array_of, dtype_of, item_type, type_name, type_text
-from conformance.exact.models.graphs import constant_names, is_operator
+from conformance.exact.models.arrays import Array, array_of, dtype_of, item_type, tensor_of, type_name, type_text
+from conformance.exact.models.graphs import constant_names, copy_of, infer_shapes, is_operator
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from conformance.exact.models.arrays import Value
 
@@ -190,6 +190,34 @@ def known_dtype(elem_type: int) -> np.dtype[np.generic] | None:
         return dtype_of(elem_type)
     except KeyError:
         return None
+
+
+MAX_INFERRED_FROM = 64
+"""Elements of an operand that shape inference may read, such as sizes or axes."""
+
+
+def inferred_output_shapes(model: onnx.ModelProto, inputs: Mapping[str, Array]) -> dict[str, tuple[int, ...]]:
+    """Return the shapes that onnx infers for outputs of a model, by name; an output of unknown shape is left out.
+
+    Args:
+        model: the model. Its declared shapes are ignored.
+        inputs: the values of its inputs by name.
+    """
+    part = copy_of(model)
+    for value in [*part.graph.output, *part.graph.value_info]:
+        value.ClearField("type")
+    known = [tensor_of(array, name) for name, array in inputs.items() if array.size <= MAX_INFERRED_FROM]
+    part.graph.initializer.extend(known)
+    try:
+        outputs = infer_shapes(part, data_prop=True).graph.output
+    except onnx.shape_inference.InferenceError:
+        return {}
+    shapes = {value.name: DeclaredInput.of(value).shape for value in outputs}
+    return {
+        name: tuple(size for size in shape if size is not None)
+        for name, shape in shapes.items()
+        if shape is not None and None not in shape
+    }
 
 
 @dataclass(frozen=True)

@@ -105,15 +105,23 @@ SPLITMIX64_INCREMENT = np.uint64(0x9E3779B97F4A7C15)
 """The difference of two states of the generator SplitMix64 (Steele, Lea and Flood, 2014)."""
 
 
+BLOCK_ELEMENTS = 2**20
+"""Number of pseudo-random numbers that are computed together, which takes 50 bytes for each of them."""
+
+
 def pseudo_random_array(name: str, shape: Sequence[int], dtype: Any, low: float = -2.0, high: float = 2.0) -> Array:
     """Return pseudo-random numbers in [low, high) that depend only on `name` and use all bits of the type.
 
     `high - low` must be a power of two. Then only the final conversion to `dtype` rounds.
     """
     seed = np.uint64(int.from_bytes(sha256(name.encode()).digest()[:8], "big"))
-    with np.errstate(over="ignore"):
-        counters = np.arange(1, prod(shape) + 1, dtype=np.uint64) * SPLITMIX64_INCREMENT + seed
-    return (low + unit_fractions(splitmix64(counters)) * (high - low)).astype(dtype).reshape(tuple(shape))
+    numbers = np.empty(prod(shape), dtype)
+    for start in range(0, numbers.size, BLOCK_ELEMENTS):
+        block = numbers[start : start + BLOCK_ELEMENTS]
+        with np.errstate(over="ignore"):
+            counters = np.arange(start + 1, start + 1 + block.size, dtype=np.uint64) * SPLITMIX64_INCREMENT + seed
+        block[...] = (low + unit_fractions(splitmix64(counters)) * (high - low)).astype(dtype)
+    return numbers.reshape(tuple(shape))
 
 
 def splitmix64(x: Array) -> Array:

@@ -14,7 +14,7 @@ from conformance.base.verdicts import Unsupported
 from conformance.exact.models.arrays import have_same_bits
 from conformance.exact.models.graphs import is_operator, names_taken_by
 from conformance.exact.models.input_files import constant_value
-from conformance.exact.reference.node_enclosures import NodeScope, enclose
+from conformance.exact.reference.node_enclosures import LiveValues, NodeScope, enclose
 from conformance.exact.reference.numbers.enclosure import Enclosure
 
 if TYPE_CHECKING:
@@ -80,7 +80,8 @@ def enclose_model(
         note: is called with the progress for the user; its errors end the work.
     """
     scope = NodeScope.of(model)
-    values: dict[str, Any] = dict(given)
+    outputs = {value.name for value in model.graph.output}
+    values = LiveValues(given, model.graph.node, kept=outputs)
     reasons: dict[str, str] = {}
     found: dict[str, Any] = {}
     for number, node in enumerate(model.graph.node):
@@ -94,17 +95,18 @@ def enclose_model(
             try:
                 with np.errstate(all="ignore"):
                     results = _enclose(scope, node, values)
-                named = dict(zip(node.output, results, strict=False))
-                found |= named
-                values |= {
-                    name: each.unrounded() if isinstance(each, Enclosure) else each for name, each in named.items()
-                }
+                for name, each in zip(node.output, results, strict=False):
+                    values.add(name, each.unrounded() if isinstance(each, Enclosure) else each)
+                    if name in outputs:
+                        found[name] = each
+                values.drop(number, node)
                 continue
             except Unsupported as error:
                 reason = str(error)
             except Exception as error:  # noqa: BLE001 - the reference lacks this use of the operator
                 reason = f"the reference cannot compute {node.op_type}: {type(error).__name__}: {error}"
         reasons.update((name, reason) for name in node.output if name)
+        values.drop(number, node)
     values |= found
     return {
         value.name: values.get(value.name, reasons.get(value.name, "its value is not known"))

@@ -5,10 +5,11 @@ A subgraph is evaluated node by node, with composed bounds. Its nodes count as j
 
 from __future__ import annotations
 
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import partial
 from itertools import zip_longest
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,16 +17,17 @@ import onnx
 
 from conformance.base.errors import ConformanceError
 from conformance.base.verdicts import Level, Unsupported
-from conformance.exact.models.arrays import is_floating, object_array, type_name
+from conformance.exact.models.arrays import element_count, is_floating, object_array, type_name, type_number
 from conformance.exact.models.graphs import (
     MAIN_DOMAINS,
     called_name,
     copy_of,
     function_name,
+    names_taken_by,
     normal_domain,
     subgraphs_of,
 )
-from conformance.exact.models.input_files import initializer_arrays
+from conformance.exact.models.input_files import inferred_output_shapes, initializer_arrays
 from conformance.exact.reference.enclosures import enclose_node, is_supported
 from conformance.exact.reference.enclosures.earlier_texts import readings_of, with_reading
 from conformance.exact.reference.enclosures.machine_learning import MAP_OPERATORS
@@ -50,6 +52,24 @@ if TYPE_CHECKING:
 
     from conformance.exact.models.arrays import Array
     from conformance.exact.reference.numbers.enclosure import Tensor, TensorOrSequence
+
+MAX_OUTPUT_ELEMENTS = 2**26
+"""Maximum number of elements of the outputs of a node, and of the computed values of a model that are alive together.
+
+The reference needs some 40 bytes for an element."""
+
+MAX_INNER_NODES = 20_000
+MAX_INNER_ELEMENTS = 2**27
+"""Maximum number of nodes that are evaluated in the subgraphs and the function body of a node, and of the elements of
+their outputs."""
+
+SIZED_BY_VALUES = frozenset({
+    "AffineGrid", "AveragePool", "BlackmanWindow", "CenterCropPad", "Col2Im", "ConstantOfShape", "Conv",
+    "ConvInteger", "ConvTranspose", "DFT", "DeformConv", "Expand", "HammingWindow", "HannWindow", "LpPool",
+    "MaxPool", "MaxRoiPool", "MaxUnpool", "MelWeightMatrix", "OneHot", "Pad", "QLinearConv", "RandomNormal",
+    "RandomUniform", "Range", "Resize", "RoiAlign", "STFT", "Tile", "Upsample",
+})  # fmt: skip
+"""Operators whose outputs can have more elements than all products of elements of operands."""
 
 MAX_OPTIMIZER_ELEMENTS = 2000
 """Maximum number of elements of an operand of a training optimizer that is judged, because the exact oracle is slow."""
@@ -86,6 +106,76 @@ class NodeScope:
         return Node(proto.op_type, inputs, outputs, attribute_values(proto.attribute), version, proto.domain)
 
 
+class LiveValues(dict[str, Any]):
+    """The values of a model by name while its nodes are evaluated in turn.
+
+    A value is dropped after its last use. The computed values that are alive together have a maximum size.
+
+    Args:
+        given: values that are not computed.
+        nodes: the nodes.
+        kept: names of values that are not dropped.
+    """
+
+    def __init__(self, given: Mapping[str, Any], nodes: Sequence[onnx.NodeProto], kept: Iterable[str]) -> None:
+        super().__init__(given)
+        self._last_use = {name: number for number, node in enumerate(nodes) for name in names_taken_by(node)}
+        self._last_use |= dict.fromkeys(kept, len(nodes))
+        self._sizes: dict[str, int] = {}
+        self._live = 0
+
+    def add(self, name: str, value: Any, size: int | None = None) -> None:
+        """Add a computed value.
+
+        Args:
+            name: its name.
+            value: the value.
+            size: the number of its elements; None to count them.
+
+        Raises:
+            Unsupported: the computed values are too large.
+        """
+        size = element_count(value) if size is None else size
+        if self._live + size > MAX_OUTPUT_ELEMENTS:
+            raise Unsupported(f"{TOO_LARGE}: with {name}, more than {MAX_OUTPUT_ELEMENTS:,} elements are kept")
+        self[name] = value
+        self._sizes[name] = size
+        self._live += size
+
+    def drop(self, number: int, node: onnx.NodeProto) -> None:
+        """Drop the values that no node after a node takes."""
+        for name in (*names_taken_by(node), *node.output):
+            if self._last_use.get(name, -1) <= number:
+                self.pop(name, None)
+                self._live -= self._sizes.pop(name, 0)
+
+
+TOO_LARGE = "it is too large"
+"""The beginning of the reason why the outputs of a large node are not judged."""
+
+
+@dataclass
+class _Work:
+    """The nodes in the subgraphs and the function body of a node that can still be evaluated."""
+
+    nodes: int = MAX_INNER_NODES
+    elements: int = MAX_INNER_ELEMENTS
+
+    def spend(self, elements: int) -> None:
+        """Count the evaluation of an inner node.
+
+        Raises:
+            Unsupported: too many nodes or elements were evaluated.
+        """
+        self.nodes -= 1
+        self.elements -= elements
+        if min(self.nodes, self.elements) < 0:
+            raise Unsupported(f"{TOO_LARGE}: {MAX_INNER_NODES:,} nodes or {MAX_INNER_ELEMENTS:,} elements are inside")
+
+
+_work: ContextVar[_Work | None] = ContextVar("_work", default=None)
+
+
 def enclose(scope: NodeScope, proto: onnx.NodeProto, values: Mapping[str, TensorOrSequence]) -> list[TensorOrSequence]:
     """Return enclosures of the outputs of a node. A sequence is a list of tensors or maps.
 
@@ -95,19 +185,58 @@ def enclose(scope: NodeScope, proto: onnx.NodeProto, values: Mapping[str, Tensor
         values: the values of its inputs, and of the values that its subgraphs capture, by name.
 
     Raises:
-        Unsupported: there is no reference, or an input is unknown.
+        Unsupported: there is no reference, an input is unknown, or the outputs are too large.
     """
     check_operands(proto)
     if missing := [name for name in proto.input if name and name not in values]:
         raise Unsupported(f"the value of {missing[0]} is not known")
     given = [values[name] if name else None for name in proto.input]
+    work = _work.get()
+    if work is not None:
+        _check_output_sizes(scope, proto, given)
+        results = _enclose(scope, proto, given, values)
+        work.spend(element_count(results))
+        return results
+    token = _work.set(_Work())
+    try:
+        _check_output_sizes(scope, proto, given)
+        return _enclose(scope, proto, given, values)
+    finally:
+        _work.reset(token)
+
+
+def _check_output_sizes(scope: NodeScope, proto: onnx.NodeProto, given: Sequence[TensorOrSequence]) -> None:
+    """Check that the outputs that a node will have are not too large, before they are computed.
+
+    Raises:
+        Unsupported: they are.
+    """
+    most = prod(max(1, element_count(each)) for each in given)
+    if most <= MAX_OUTPUT_ELEMENTS and proto.op_type not in SIZED_BY_VALUES:
+        return
+    if any(each is not None and not isinstance(each, (np.ndarray, Enclosure)) for each in given):
+        return
+    known = {name: as_tensor(each) for name, each in zip(proto.input, given, strict=True)}
+    model = _single(scope, proto, known)
+    shapes = inferred_output_shapes(model, {name: each for name, each in known.items() if isinstance(each, np.ndarray)})
+    size = sum(map(prod, shapes.values()))
+    if size > MAX_OUTPUT_ELEMENTS:
+        raise Unsupported(f"{TOO_LARGE}: its outputs have {size:,} elements, more than {MAX_OUTPUT_ELEMENTS:,}")
+
+
+def _enclose(
+    scope: NodeScope,
+    proto: onnx.NodeProto,
+    given: Sequence[TensorOrSequence],
+    values: Mapping[str, TensorOrSequence],
+) -> list[TensorOrSequence]:
     if proto.domain in MAIN_DOMAINS:
         if proto.op_type in CONTROL_FLOW:
             return _enclose_control_flow(scope, proto, given, values)
         if proto.op_type in SEQUENCE_OPERATORS:
             return [SEQUENCE_OPERATORS[proto.op_type](EnclosureTensors(), scope.node(proto), given)]
         if proto.op_type == "Identity" and not isinstance(given[0], (Enclosure, np.ndarray)):
-            return given
+            return [*given]
     if (function := _local_function(scope, proto)) is not None:
         return _enclose_local_call(scope, proto, function, given)
     if proto.domain == "ai.onnx.ml" and proto.op_type in MAP_OPERATORS:
@@ -159,9 +288,18 @@ def outputs_of_model(
         inputs: its inputs.
     """
     given = (value.name for value in model.graph.input)
-    values = {**initializer_arrays(model.graph), **dict(zip(given, inputs, strict=False))}
-    found = evaluate_nodes(model.graph.node, values, partial(compute, NodeScope.of(model)))
-    return [found[value.name] for value in model.graph.output]
+    scope = NodeScope.of(model)
+    nodes = model.graph.node
+    outputs = [value.name for value in model.graph.output]
+    values = LiveValues(
+        {**initializer_arrays(model.graph), **dict(zip(given, inputs, strict=False))}, nodes, kept=outputs
+    )
+    for number, node in enumerate(nodes):
+        for name, each in zip(node.output, compute(scope, node, values), strict=False):
+            if name:
+                values.add(name, each)
+        values.drop(number, node)
+    return [values[name] for name in outputs]
 
 
 WITH_STATES = frozenset({"GRU", "RNN"})
@@ -371,7 +509,8 @@ def round_each_node(scope: NodeScope, proto: onnx.NodeProto, inputs: Sequence[Ar
         return round_each_node(scope, steps[2], round_each_node(scope, steps[1], [powers, *inputs[1:]]))
     known = [each for each in inputs if each is not None]
     try:
-        return [each for each in evaluate(_single(scope, proto, known), known) if isinstance(each, np.ndarray)]
+        single = _single(scope, proto, dict(zip(proto.input, known, strict=True)))
+        return [each for each in evaluate(single, known) if isinstance(each, np.ndarray)]
     except (Unsupported, ConformanceError, *EVALUATION_ERRORS):
         function = None if is_supported(scope.node(proto)) else _schema_function(scope.node(proto), proto, inputs)
     if function is None:
@@ -428,7 +567,8 @@ def _enclose_optimizer(scope: NodeScope, proto: onnx.NodeProto, inputs: Sequence
     arrays = [known_elements(tensor) for tensor in inputs]
     if any(array.size > MAX_OPTIMIZER_ELEMENTS for array in arrays):
         raise Unsupported(f"a tensor of more than {MAX_OPTIMIZER_ELEMENTS} elements of a training optimizer")
-    results = answers(_single(scope, proto, arrays).SerializeToString(), arrays, Level.MUST)
+    single = _single(scope, proto, dict(zip(proto.input, arrays, strict=True)))
+    results = answers(single.SerializeToString(), arrays, Level.MUST)
     return [
         answer.expected
         if answer.bound is None
@@ -437,12 +577,14 @@ def _enclose_optimizer(scope: NodeScope, proto: onnx.NodeProto, inputs: Sequence
     ]
 
 
-def _single(scope: NodeScope, proto: onnx.NodeProto, arrays: Sequence[Array]) -> onnx.ModelProto:
+def _single(scope: NodeScope, proto: onnx.NodeProto, operands: Mapping[str, Tensor]) -> onnx.ModelProto:
+    """Return a model of a node, with the types and shapes of its operands by name."""
     model = onnx.ModelProto(ir_version=scope.model.ir_version, opset_import=scope.model.opset_import)
     model.graph.node.append(proto)
     model.graph.input.extend(
-        onnx.helper.make_tensor_value_info(name, onnx.TensorProto.DataType.Value(type_name(a.dtype).upper()), a.shape)
-        for name, a in zip(proto.input, arrays, strict=True)
+        onnx.helper.make_tensor_value_info(name, type_number(type_name(each.dtype)), each.shape)
+        for name, each in operands.items()
+        if each is not None
     )
     model.graph.output.extend(onnx.ValueInfoProto(name=name) for name in proto.output)
     return model

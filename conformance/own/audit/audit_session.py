@@ -358,10 +358,12 @@ def record_model(
         SubjectRefused: the subject does not run the model.
     """
     progress(f"{subject.id} runs the model")
-    first, second = run_once(subject.target, model.original, data_set.arrays, times=2)
-    (again,) = run_once(subject.target, model.original, data_set.arrays)
-    is_repeatable = are_identical(first, second)
-    repeats_again = are_identical(first, again)
+    first, other = run_once(subject.target, model.original, data_set.arrays, times=2)
+    is_repeatable = are_identical(first, other)
+    del other  # the outputs can be large
+    (other,) = run_once(subject.target, model.original, data_set.arrays)
+    repeats_again = are_identical(first, other)
+    del other
     made, (fed,) = with_tensor_inputs(model, [data_set])
 
     def expose(prepared: onnx.ModelProto, *, is_stable: bool) -> RecordedValues:

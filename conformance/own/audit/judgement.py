@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
@@ -19,17 +20,30 @@ from conformance.exact.judgement.node_comparison import (
     enclose_part,
 )
 from conformance.exact.judgement.samples import values_of
-from conformance.exact.models.arrays import dtype_of, format_of, is_computed, is_text, type_name, type_number
+from conformance.exact.models.arrays import (
+    dtype_of,
+    element_count,
+    format_of,
+    is_computed,
+    is_text,
+    type_name,
+    type_number,
+)
 from conformance.exact.models.graphs import find_producers, is_operator, names_taken_by
 from conformance.exact.models.input_files import DeclaredInput
 from conformance.exact.reference.formulas.linear import FLOAT
-from conformance.exact.reference.node_enclosures import NodeScope, inner_node_count
+from conformance.exact.reference.node_enclosures import (
+    TOO_LARGE,
+    LiveValues,
+    NodeScope,
+    inner_node_count,
+)
 from conformance.exact.reference.numbers.enclosure import Enclosure
 from conformance.exact.reference.oracle import EVALUATION_ERRORS
 from conformance.exact.reference.tolerances import NARROW, SILENCES
 from conformance.own.graphs.arithmetic import operation_count
 from conformance.own.graphs.cutting import GraphParts, inferred_shape, part_of
-from conformance.own.graphs.intermediate_values import Exposure
+from conformance.own.graphs.intermediate_values import MAX_VALUE_BYTES, Exposure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
@@ -235,11 +249,6 @@ MAX_REMEMBERED_NODES = 4096
 A large model has thousands of equal nodes of a few elements, which compute the shapes of its tensors."""
 
 
-MAX_MOVED_BYTES = 2**28
-"""Maximum size of the operands and outputs of a node that is judged, without constants: the reference needs about
-ten times the memory."""
-
-
 class RecordingJudge:
     """The judgement of the nodes of a main graph on recorded values, node by node, in any order of the nodes.
 
@@ -256,7 +265,7 @@ class RecordingJudge:
         self._recorded = recorded
         self._options = options
         self._scope = NodeScope.of(model)
-        self._hidden: dict[str, _Hidden | None] = {}
+        self._hidden = LiveValues({}, self.nodes, kept=())
         self._remembered: dict[Any, JudgedNode] = {}
         self._declared = {value.name: DeclaredInput.of(value).shape for value in model.graph.output}
         self._producers = find_producers(model.graph)
@@ -270,6 +279,7 @@ class RecordingJudge:
         for number in numbers:
             if not is_operator(self.nodes[number], "Constant"):
                 yield self._judge_node(number)
+                self._hidden.drop(number, self.nodes[number])
 
     def complete(self, judged: Iterable[JudgedNode]) -> list[JudgedNode]:
         """Return the final judgements from those of all nodes on their own.
@@ -321,7 +331,8 @@ class RecordingJudge:
                 self._judge_node(number)
                 for output in self.nodes[number].output:
                     self._hidden.setdefault(output, None)
-        return self._hidden[name]
+        found: _Hidden | None = self._hidden[name]
+        return found
 
     def _operands(self, node: onnx.NodeProto) -> tuple[dict[str, TensorOrSequence], set[int]]:
         """Return the operands of a node by name, and the numbers of the nodes that computed its hidden operands."""
@@ -367,8 +378,8 @@ class RecordingJudge:
         )
         if refusal := recorded.refused.get(first):
             return structs.replace(unjudged, reason=f"the subject does not run the node alone: {refusal}")
-        if self._moved_bytes(node) > MAX_MOVED_BYTES:
-            reason = f"it is too large: its operands and outputs have more than {MAX_MOVED_BYTES} bytes"
+        if self._moved_bytes(node) > MAX_VALUE_BYTES:
+            reason = f"{TOO_LARGE}: its operands and outputs have more than {MAX_VALUE_BYTES:,} bytes"
             return structs.replace(unjudged, reason=reason)
         try:
             limit = None if self._options.all_elements else samples.SAMPLED_ABOVE
@@ -393,7 +404,9 @@ class RecordingJudge:
                 if name in recorded.others and isinstance(tensor, list):
                     comparison.add_sequence(name, position, tensor, recorded.others[name])
                 unrounded = tensor.unrounded() if isinstance(tensor, Enclosure) else tensor
-                self._hidden[name] = _Hidden(unrounded, frozenset({*before, number}))
+                with suppress(Unsupported):  # the nodes that take it are not judged
+                    hidden = _Hidden(unrounded, frozenset({*before, number}))
+                    self._hidden.add(name, hidden, element_count(unrounded))
                 items: Sequence[Any] = tensor if isinstance(tensor, list) else [tensor]
                 types = (type_name(each.dtype) for each in items if isinstance(each, (np.ndarray, Enclosure)))
                 element_type = element_type or next(types, None)

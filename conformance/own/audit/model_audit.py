@@ -52,9 +52,6 @@ PROBES = 5
 SECONDS = 60.0
 """The time limit of one call of a subject, unless the user gives another one."""
 
-MAX_VALUES_BYTES = 2**33
-"""Maximum size of all exposed values of one run."""
-
 
 @dataclass(frozen=True)
 class ModelAudit:
@@ -235,7 +232,7 @@ class PreparedAudit:
             ConformanceError: a subject cannot be started, or a file or folder cannot be used.
         """
         request = self.request
-        limits = Limits(request.timeout, file=MAX_VALUES_BYTES, base_output=MAX_VALUES_BYTES)
+        limits = Limits.for_large_outputs(request.timeout)
         with (
             started_subjects(self.subjects, limits, no_isolation=request.no_isolation) as started,
             self._workers() as workers,

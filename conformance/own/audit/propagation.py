@@ -10,6 +10,7 @@ Both are the largest difference of an output from an exact value, as a share of 
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,10 +19,10 @@ from msgspec.structs import replace
 from conformance.base.verdicts import Unsupported
 from conformance.exact.judgement.distances import relative_error
 from conformance.exact.judgement.samples import SAMPLED_ABOVE
-from conformance.exact.models.arrays import is_computed
+from conformance.exact.models.arrays import element_count, is_computed
 from conformance.exact.models.graphs import find_producers, is_operator, names_taken_by
 from conformance.exact.models.input_files import required_input_names
-from conformance.exact.reference.node_enclosures import NodeScope, enclose
+from conformance.exact.reference.node_enclosures import LiveValues, NodeScope, enclose
 from conformance.exact.reference.numbers.enclosure import Enclosure
 from conformance.exact.reference.oracle import EVALUATION_ERRORS
 
@@ -73,23 +74,21 @@ def _accumulated_errors(model: onnx.ModelProto, recorded: RecordedValues) -> dic
     nodes = model.graph.node
     computed = {name for node in nodes if not is_operator(node, "Constant") for name in node.output}
     computed.difference_update(required_input_names(model.graph))
-    values: dict[str, TensorOrSequence] = {
-        name: _exact(array) for name, array in recorded.values.items() if name not in computed
-    }
-    last_use = {name: number for number, node in enumerate(nodes) for name in names_taken_by(node)}
+    given = {name: _exact(array) for name, array in recorded.values.items() if name not in computed}
+    values = LiveValues(given, nodes, kept=())
     errors: dict[int, float] = {}
     for number, node in enumerate(nodes):
         if is_operator(node, "Constant"):
             continue
         results = _evaluate(scope, node, values)
         for name, result in results.items():
-            values[name] = result
+            if element_count(result) <= SAMPLED_ABOVE:
+                with suppress(Unsupported):  # the values that depend on it are not known then
+                    values.add(name, result)
             if isinstance(result, (Enclosure, np.ndarray)) and name in recorded.values:
                 exact = result.value if isinstance(result, Enclosure) else np.asarray(result)
                 errors[number] = max(errors.get(number, 0.0), relative_error(recorded.values[name], exact))
-        for name in (*names_taken_by(node), *node.output):
-            if last_use.get(name, -1) <= number:
-                values.pop(name, None)
+        values.drop(number, node)
     return errors
 
 

@@ -10,7 +10,6 @@ import numpy as np
 import onnx
 from onnx import helper
 
-from conformance.exact.judgement.node_comparison import output_shape_by_inference
 from conformance.exact.models.arrays import Array, tensor_of
 from conformance.exact.models.graphs import (
     all_graphs,
@@ -20,7 +19,7 @@ from conformance.exact.models.graphs import (
     names_taken_by,
     subgraphs_of,
 )
-from conformance.exact.models.input_files import required_inputs
+from conformance.exact.models.input_files import inferred_output_shapes, required_inputs
 from conformance.exact.models.model_building import array_value_info
 from conformance.exact.models.renaming import FreshNames, Renamer
 from conformance.own.graphs.fed_model import FedModel
@@ -331,4 +330,4 @@ def inferred_shape(parts: GraphParts, number: int, name: str, values: Mapping[st
     """
     arrays = {key: each for key, each in values.items() if isinstance(each, np.ndarray)}
     single = parts.cut([number], arrays)
-    return None if single is None else output_shape_by_inference(single.model, name, single.inputs)
+    return None if single is None else inferred_output_shapes(single.model, single.inputs).get(name)

@@ -12,6 +12,7 @@ There are three ways, in this order:
 
 from __future__ import annotations
 
+import math
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -23,10 +24,11 @@ import numpy as np
 from conformance.base.verdicts import Verdict
 from conformance.exact.models.arrays import Array, copy_of_value, dtype_of, have_same_bits, is_floating
 from conformance.exact.models.graphs import is_operator
-from conformance.exact.models.input_files import initializer_arrays, required_input_names
+from conformance.exact.models.input_files import DeclaredInput, initializer_arrays, required_input_names
 from conformance.own.graphs.cutting import single_node_model, with_outputs
 from conformance.subjects.calling.request import CaseEnded, call_running_subject, suite_code
 from conformance.subjects.calling.subject_loading import ConfiguredBackend
+from conformance.subjects.isolation.protocol import LARGE_OUTPUT_BYTES
 from conformance.subjects.isolation.proxies import BackendProxy
 
 if TYPE_CHECKING:
@@ -35,6 +37,12 @@ if TYPE_CHECKING:
 
     import onnx
 
+
+MAX_VALUE_BYTES = 2**28
+"""Maximum size of an intermediate value that is obtained: the reference needs about ten times the memory."""
+
+MAX_OBTAINED_BYTES = LARGE_OUTPUT_BYTES * 2 // 3
+"""Maximum size of all intermediate values that are obtained."""
 
 MAX_GROUP_RUNS = 256
 """Maximum number of models that are run to find the values whose exposure changes no output."""
@@ -49,7 +57,7 @@ class Exposure(StrEnum):
         GROUP: it was exposed with some others as an output; the model's outputs kept their bits.
         CUT: the node was run as a model of its own on the recorded values.
         RECORDED: it was recorded elsewhere, in a run of the whole model.
-        HIDDEN: exposing it changes the model's outputs; the nodes around it are judged together.
+        HIDDEN: exposing it changes the model's outputs, or it is too large; the nodes around it are judged together.
         CONSTANT: it is an initializer or a constant.
         STAND_IN: it is hidden, and zeros of its type and shape stand for it where the node is probed.
     """
@@ -213,7 +221,11 @@ def record_values(
     recorded.add(_arrays_by_name(named, outputs), Exposure.OUTPUT)
     recorded.others |= {name: output for name, output in named.items() if name not in recorded.values}
     recorded.ways |= dict.fromkeys(recorded.others, Exposure.OUTPUT)
-    names = exposable_values(model)
+    every = exposable_values(model)
+    names = _within_size(model, every)
+    recorded.ways |= dict.fromkeys({*every} - {*names}, Exposure.HIDDEN)
+    if len(names) < len(every):
+        recorded.remark = f"{len(every) - len(names)} values are too large, and stay hidden"
     if not names:
         return recorded
     expose = partial(_expose, recorded=recorded, way=Exposure.ADDED_OUTPUT, must_keep_outputs=is_stable)
@@ -234,6 +246,22 @@ def record_values(
     progress("exposing all values changes the outputs; smaller groups are exposed")
     _expose_groups(backend, model, inputs, names, recorded)
     return recorded
+
+
+def _within_size(model: onnx.ModelProto, names: Sequence[str]) -> list[str]:
+    """Return the first values that keep the maximum sizes; a value without an inferred shape has no size."""
+    types = {value.name: DeclaredInput.of(value) for value in model.graph.value_info}
+    found = []
+    total = 0
+    for name in names:
+        declared = types.get(name)
+        size = 0
+        if declared is not None and declared.dtype is not None and None not in (shape := declared.shape or (0,)):
+            size = declared.dtype.itemsize * math.prod(each or 0 for each in shape)
+        if size <= MAX_VALUE_BYTES and total + size <= MAX_OBTAINED_BYTES:
+            found.append(name)
+            total += size
+    return found
 
 
 def _expose(
@@ -308,7 +336,11 @@ def expose_together(
 def _cut(backend: Any, model: onnx.ModelProto, recorded: _Recording, progress: Callable[[str], None]) -> None:
     """Run each node as a model of its own, on the values that the earlier nodes returned."""
     typed = {value.name: value for value in (*model.graph.value_info, *model.graph.output)}
+    total = 0
     for number, node in enumerate(model.graph.node):
+        if total > MAX_OBTAINED_BYTES:
+            recorded.remark += f"; the values from node {number} on are too large together"
+            break
         progress(f"node {number + 1} of {len(model.graph.node)}")
         if is_operator(node, "Constant") or any(name and name not in recorded.values for name in node.input):
             continue
@@ -319,4 +351,6 @@ def _cut(backend: Any, model: onnx.ModelProto, recorded: _Recording, progress: C
         except SubjectRefused as refusal:
             recorded.refused[node.output[0]] = str(refusal)
             continue
-        recorded.add(_arrays_by_name((value.name for value in single.graph.output), results), Exposure.CUT)
+        obtained = _arrays_by_name((value.name for value in single.graph.output), results)
+        recorded.add(obtained, Exposure.CUT)
+        total += sum(array.nbytes for array in obtained.values())

@@ -37,6 +37,7 @@ from conformance.exact.models.arrays import (
     array_of,
     check_shape,
     dimension_text,
+    element_count,
     is_text,
     item_type,
     object_array,
@@ -67,8 +68,8 @@ MAX_HEADER_BYTES = 2**16
 MAX_TEXTS = 2**22
 """Maximum number of elements of an input of texts; in memory, a text takes far more than in a file."""
 
-MAX_ELEMENTS = 2**28
-"""Maximum number of elements of a pseudo-random input."""
+MAX_ELEMENTS = 2**27
+"""Maximum number of elements of all pseudo-random inputs."""
 
 _DAMAGED = (
     ValueError,
@@ -201,7 +202,10 @@ def make_inputs(graph: onnx.GraphProto, shapes: Mapping[str, tuple[int, ...]], s
     values = required_inputs(graph)
     divisors = {node.input[1] for node in graph.node if is_operator(node, "Div", "Mod") and len(node.input) > 1}
     nodes = list(iter_nodes(graph))
-    made = [_make_value(value, shapes, f"{seed}/0/{value.name}", nodes) for value in values]
+    made: list[Value] = []
+    for value in values:
+        most = MAX_ELEMENTS - element_count(made)
+        made.append(_make_value(value, shapes, f"{seed}/0/{value.name}", nodes, most))
     pairs = zip(values, made, strict=True)
     return InputSet(
         f"seed {seed}",
@@ -216,15 +220,20 @@ ITEMS = 2
 
 
 def _make_value(
-    value: onnx.ValueInfoProto, shapes: Mapping[str, tuple[int, ...]], seed: str, nodes: Sequence[onnx.NodeProto]
+    value: onnx.ValueInfoProto,
+    shapes: Mapping[str, tuple[int, ...]],
+    seed: str,
+    nodes: Sequence[onnx.NodeProto],
+    most: int,
 ) -> Value:
     """Return a tensor, the item of an optional, or `ITEMS` items of a sequence with the given shape."""
     kind = value.type.WhichOneof("value")
     if kind == "optional_type":
-        return _make_value(element_info(value), shapes, seed, nodes)
+        return _make_value(element_info(value), shapes, seed, nodes, most)
     if kind == "sequence_type":
-        return [_make_value(element_info(value), shapes, f"{seed}/{place}", nodes) for place in range(ITEMS)]
-    return _make_input(value, shapes, seed, nodes)
+        item = element_info(value)
+        return [_make_value(item, shapes, f"{seed}/{place}", nodes, most // ITEMS) for place in range(ITEMS)]
+    return _make_input(value, shapes, seed, nodes, most)
 
 
 def element_info(value: onnx.ValueInfoProto) -> onnx.ValueInfoProto:
@@ -274,13 +283,22 @@ def random_texts(seed: str, shape: Sequence[int], nodes: Iterable[onnx.NodeProto
 
 
 def _make_input(
-    value: onnx.ValueInfoProto, shapes: Mapping[str, tuple[int, ...]], seed: str, nodes: Sequence[onnx.NodeProto]
+    value: onnx.ValueInfoProto,
+    shapes: Mapping[str, tuple[int, ...]],
+    seed: str,
+    nodes: Sequence[onnx.NodeProto],
+    most: int,
 ) -> Array:
+    """Return a pseudo-random input of at most `most` elements.
+
+    Raises:
+        UsageError: the input is not a tensor of a type that can be made, or is too large.
+    """
     declared = DeclaredInput.of(value)
     if declared.dtype is None:
         raise UsageError("cannot-make-input.inputs", name=value.name)
     shape = shape_of_input(value, declared, shapes)
-    most = MAX_TEXTS if is_text(declared.dtype) else MAX_ELEMENTS
+    most = min(most, MAX_TEXTS) if is_text(declared.dtype) else most
     if len(shape) > MAX_RANK or math.prod(size or 1 for size in shape) > most:
         raise UsageError("cannot-make-input.size", name=value.name, shape=list(shape))
     kind: Any = declared.dtype

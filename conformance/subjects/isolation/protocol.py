@@ -8,6 +8,7 @@ exception class defines the verdict of the case.
 from __future__ import annotations
 
 import json
+import os
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 
 BASE_OUTPUT_BYTES = 2**23
 """Size of all outputs that an answer to any command may have."""
+
+LARGE_OUTPUT_BYTES = max(3 * 2**29, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 16)
+"""Size of all outputs of a user's own model, with all intermediate values: more on a machine with much memory."""
 
 MAX_ANSWER_VALUES = 2**20
 """Maximum number of commas and opening brackets in an answer: Python needs up to 200 bytes for an empty object."""
@@ -61,6 +65,11 @@ class Limits:
     line: int = 2**28
     file: int = 2**30
     base_output: int = BASE_OUTPUT_BYTES
+
+    @classmethod
+    def for_large_outputs(cls, timeout: float) -> Limits:
+        """Return the limits for a user's own model, whose intermediate values are outputs too."""
+        return cls(timeout, file=LARGE_OUTPUT_BYTES, base_output=LARGE_OUTPUT_BYTES)
 
     def __post_init__(self) -> None:
         """Check the time limit.

@@ -465,3 +465,34 @@ def test_argument_of_another_type_is_refused(wrong: Any) -> None:
     with pytest.raises(ConformanceError) as caught:
         judge("Softmax", [X], [Y], **wrong)
     assert caught.value.code == "usage.argument"
+
+
+LARGE = ("ConstantOfShape", [np.array([2**40])], {}), ("Range", [np.array(each) for each in (0, 2**40, 1)], {})
+LONG = "LSTM", [np.ones(shape, np.float32) for shape in ((5000, 1, 1), (1, 4, 1), (1, 4, 1))], {"hidden_size": 1}
+
+
+@pytest.mark.parametrize(("operator", "inputs", "attributes"), [*LARGE, LONG])
+def test_operator_of_enormous_outputs_or_many_steps_is_not_judged(operator: str, inputs: Any, attributes: Any) -> None:
+    found = judge(operator, inputs, [np.zeros((5000, 1, 1, 1), np.float32)], **attributes)
+    assert found.verdict == "not judged"
+    assert [reason.partition(":")[0] for reason in found.not_judged] == ["it is too large"]
+    with pytest.raises(ConformanceError) as refusal:
+        evaluate(operator, inputs, **attributes)
+    assert refusal.value.code == "usage.not-evaluable"
+
+
+def doubling(count: int) -> onnx.ModelProto:
+    """Return a model of nodes that each double their tensor, and of one that sums it."""
+    nodes = [helper.make_node("Concat", [f"t{i}", f"t{i}"], [f"t{i + 1}"], axis=0) for i in range(count)]
+    nodes.append(helper.make_node("ReduceSum", [f"t{count}"], ["y"], keepdims=0))
+    given = [helper.make_tensor_value_info("t0", TensorProto.FLOAT, [2])]
+    outputs = [helper.make_tensor_value_info("y", TensorProto.FLOAT, [])]
+    opset = helper.make_opsetid("", 21)
+    return helper.make_model(helper.make_graph(nodes, "doubling", given, outputs), opset_imports=[opset], ir_version=10)
+
+
+def test_values_of_a_model_have_a_limit_of_those_that_are_alive_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    inputs = [np.ones(2, np.float32)]
+    monkeypatch.setattr("conformance.exact.reference.node_enclosures.MAX_OUTPUT_ELEMENTS", 97)  # 32 + 64 and y
+    assert judge(doubling(5), inputs, [np.float32(64)]).verdict == "admissible"
+    assert judge(doubling(6), inputs, [np.float32(128)]).verdict == "not judged"

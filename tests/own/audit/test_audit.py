@@ -219,6 +219,27 @@ def test_wrong_node_becomes_a_case_that_a_correct_backend_passes(
     assert judge_backend(spoilt, add).verdict is Verdict.FAIL
 
 
+@pytest.mark.parametrize(("limit", "most"), [("MAX_OBTAINED_BYTES", 200), ("MAX_VALUE_BYTES", 95)])
+def test_values_above_the_limits_stay_hidden_and_their_nodes_are_judged_together(
+    chain: LoadedModel, monkeypatch: pytest.MonkeyPatch, limit: str, most: int
+) -> None:
+    monkeypatch.setattr(f"conformance.own.graphs.intermediate_values.{limit}", most)
+    result = audit(chain, EvaluatorBackend())
+    assert [node.verdict for node in result.nodes] == [NodeVerdict.CORRECT] * 4
+    assert result.ways["hidden"] == (1 if limit == "MAX_OBTAINED_BYTES" else 3)
+    cut = audit(chain, RefusesAddedOutputs())
+    assert {node.verdict for node in cut.nodes} <= {NodeVerdict.CORRECT, NodeVerdict.NOT_JUDGED}
+
+
+def test_hidden_values_that_are_too_large_together_are_not_computed(
+    chain: LoadedModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("conformance.own.graphs.intermediate_values.MAX_VALUE_BYTES", 0)
+    monkeypatch.setattr("conformance.exact.reference.node_enclosures.MAX_OUTPUT_ELEMENTS", 47)  # A, but not A and B
+    result = audit(chain, EvaluatorBackend())
+    assert {node.verdict for node in result.nodes} == {NodeVerdict.NOT_JUDGED}
+
+
 def test_value_that_depends_on_the_exposed_group_makes_no_node_wrong(chain: LoadedModel) -> None:
     def other_kernel(values: Outputs, _: int, names: Sequence[str]) -> Outputs:
         if {"A", "B", "C"} <= set(names):

@@ -152,6 +152,6 @@ def test_node_with_too_large_values_is_not_judged(monkeypatch: pytest.MonkeyPatc
     model, values = make_case("Relu", [(40, 30)], {}, 17)
     [judged] = judge_nodes(model, RecordedValues(values, {}, []))
     assert judged.verdict is NodeVerdict.CORRECT
-    monkeypatch.setattr("conformance.own.audit.judgement.MAX_MOVED_BYTES", 2 * values["Y"].nbytes - 1)
+    monkeypatch.setattr("conformance.own.audit.judgement.MAX_VALUE_BYTES", 2 * values["Y"].nbytes - 1)
     [judged] = judge_nodes(model, RecordedValues(values, {}, []))
     assert judged.verdict is NodeVerdict.NOT_JUDGED

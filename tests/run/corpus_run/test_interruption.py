@@ -350,3 +350,25 @@ class TestResume:
         assert command("run", "-b", RIGHT, "--data", corpus_copy, "--results", "out.jsonl").status == 2
         assert (here / "out.jsonl").read_text() == "earlier"
         assert not partial_path(here / "out.jsonl").exists()
+
+
+STEP_THAT_DOES_NOT_END = """
+import ctypes, os, sys, threading
+from conformance.commands import cli
+
+def wait_forever(_):
+    threading.Timer(0.5, os.kill, (os.getpid(), int(sys.argv[1]))).start()
+    lock = ctypes.create_string_buffer(256)
+    while True:
+        ctypes.CDLL(None).pthread_mutex_lock(lock)
+
+cli.create_app = wait_forever
+cli.main()
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signal_during_a_long_step_of_a_library_ends_the_command(number: signal.Signals) -> None:
+    command = [*INTERRUPTIBLE, sys.executable, "-c", STEP_THAT_DOES_NOT_END, str(int(number))]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=LONGEST_WAIT, check=False)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "")

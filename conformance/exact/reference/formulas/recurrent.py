@@ -64,6 +64,9 @@ ACTIVATIONS: Mapping[str, tuple[Callable[..., Enclosure], tuple[float | None, ..
 }
 """The activations, and the defaults of the numbers alpha and beta that they take, which are those of the operators."""
 
+MAX_STEPS = 4096
+"""Maximum number of steps of all directions; a step takes some milliseconds."""
+
 DIRECTIONS: Mapping[str, tuple[int, ...]] = {"forward": (1,), "reverse": (-1,), "bidirectional": (1, -1)}
 """The order in which the steps of each direction are taken: 1 from the first, -1 from the last."""
 
@@ -262,6 +265,8 @@ def _recurrent(node: Node, inputs: Sequence[T | Array | None]) -> list[T]:
     hidden = R.shape[-1]
     lengths = [steps] * batch if given[4] is None else integers(given[4])
     orders = DIRECTIONS[node.attributes.get("direction", "forward")]
+    if steps * len(orders) > MAX_STEPS:
+        raise Unsupported(f"it is too large: a {node.op_type} of more than {MAX_STEPS:,} steps")
     outputs = []
     finals = []
     for direction, order in enumerate(orders):
