@@ -107,6 +107,12 @@ class TestNext:
         assert f"Next: onnx-conformance explain {ADAM} -r out.jsonl --data {small_corpus}" in told
         assert command("explain", ADAM, "-r", "out.jsonl", "--data", small_corpus).status == 0
 
+    def test_headline_first_cause_and_next_command_name_the_same_case(self, run):
+        told = run("-b", WRONG).out
+        first = re.search(r"test_\w+", told.splitlines()[1])[0]
+        assert told.count(first) >= 3, told
+        assert f"explain {first}" in told
+
     def test_run_whose_unexpected_cases_pass_prints_update_expectations(self, run, command, here):
         (here / "known.toml").write_text(f'subject = "{RIGHT}"\n[[expect]]\nreason = "known"\nfail = ["{ADAM}"]\n')
         told = run("-b", RIGHT, "--case", ADAM, "--expect", "known.toml", "--results", "out.jsonl").out

@@ -7,7 +7,7 @@ from corpora import ADAM
 from conformance.base.verdicts import Level, Verdict
 from conformance.corpus.cases.case_loading import load_case
 from conformance.run.corpus_run.recorder import Recorder
-from conformance.run.expectations.criterion import PassCriterion
+from conformance.run.expectations.criterion import Completeness, PassCriterion
 from conformance.run.expectations.expectations_file import Expectation, Expectations
 from conformance.run.expectations.rules import CriterionSettings
 from conformance.run.judging.execute import judge_case
@@ -31,4 +31,4 @@ def record_run(corpus, path, backends: dict, expectations=None) -> None:
     for name, backend in backends.items():
         for case in corpus.cases:
             recorder.add(make_result(name, backend, corpus, case))
-    recorder.end(gate.reasons())
+    recorder.end(Completeness())

@@ -28,7 +28,7 @@ from conformance.exact.clauses import clauses
 from conformance.run.corpus_run.environment_versions import run_environment, subject_files_digest
 from conformance.run.corpus_run.resume import PartialResults, different_run_error
 from conformance.run.diagnosis.collected_results import ResultCollector
-from conformance.run.expectations.criterion import CaseFacts, case_facts
+from conformance.run.expectations.criterion import CaseFacts, Completeness, case_facts
 from conformance.run.expectations.rules import Standing
 from conformance.run.results.failure_groups import CaseResult, FailureGrouper
 from conformance.run.results.missing_operators import missing_operator_sentences, other_operators_sentence
@@ -434,24 +434,30 @@ class Recorder:
         return self._archives.record_for(self._corpus.cases[record.case], unexpected=record.unexpected)
 
     def end(
-        self, reasons: Sequence[str], *, interrupted: bool = False, processes: int = 1, hosts: Sequence[str] = ()
+        self, completeness: Completeness, *, interrupted: bool = False, processes: int = 1, hosts: Sequence[str] = ()
     ) -> tuple[Footer, Exception | None]:
         """Search for explanations of the failures, write the footer, and rename the file to its final name.
 
         Return the footer, and the error because of which there are no explanations, if any.
 
         Args:
-            reasons: why the run fails; empty if it passes.
+            completeness: which results the run has.
             interrupted: whether the user ended the run.
             processes: number of processes that search for explanations.
             hosts: names of the machines whose Dask workers executed cases; empty for a run on this machine.
         """
         diagnosed, fault = self.judged.explain(processes)
+        causes: list[tuple[str, str]] = []
+        try:
+            causes = [(group.subject, group.cases[0]) for group in self.judged.failure_groups(diagnosed.diagnoses)]
+        except Exception as error:  # noqa: BLE001 - the results must be written; the reasons need no causes
+            fault = fault or error
+        reasons = self.judged.criterion.reasons(completeness, causes)
         footer = Footer(
             results=len(self.judged),
             verdicts=self.judged.criterion.verdicts,
             outcome="fail" if reasons else "pass",
-            reasons=list(reasons),
+            reasons=reasons,
             seconds=round(time.perf_counter() - self._started, 3),
             **structs.asdict(diagnosed),
             interrupted=interrupted,

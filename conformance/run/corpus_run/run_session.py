@@ -234,8 +234,7 @@ class RunSession:
             ConformanceError: the results file cannot be written.
         """
         self._begin()
-        reasons = self.recorder.judged.criterion.reasons(completeness)
-        return self.recorder.end(reasons, interrupted=is_resumable, processes=processes, hosts=sorted(hosts))
+        return self.recorder.end(completeness, interrupted=is_resumable, processes=processes, hosts=sorted(hosts))
 
     def completeness(self, cause: MissingCause, deaths: Sequence[str]) -> Completeness:
         """Return which results the run has; the arguments are attributes of `Completeness`."""

@@ -25,7 +25,7 @@ from conformance.run.results.results_file import UnexpectedKind, unexpected_kind
 from conformance.subjects.calling.subject_names import SubjectKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from conformance.corpus.cases.case_loading import CaseInMemory
     from conformance.run.expectations.expectations_file import Expectation, Expectations
@@ -131,13 +131,17 @@ class UnexpectedGroup:
     expected: str = ""
 
 
-def reason_sentences(groups: Mapping[UnexpectedGroup, Sequence[str]]) -> list[str]:
-    """Return a sentence for each group of unexpected results, sorted by group.
+def reason_sentences(
+    groups: Mapping[UnexpectedGroup, Sequence[str]], examples: Sequence[tuple[str, str]] = ()
+) -> list[str]:
+    """Return a sentence for each group of unexpected results, in the order of the examples.
 
     Args:
         groups: for each group, the ids of its cases.
+        examples: a subject and a case of each cause, the cause that a report lists first at first. A sentence on
+            several cases names the first example among them.
     """
-    sentences = list(_merged_sentences(groups))
+    sentences = list(_merged_sentences(groups, {example: place for place, example in enumerate(examples)}))
     more = len(sentences) - MAX_REASONS
     return [*sentences[:MAX_REASONS], f"and {more} more reasons"] if more > 0 else sentences
 
@@ -146,7 +150,9 @@ MAX_FAMILIES_WITH_ERRORS = 3
 """Number of operators whose errors have a reason each; the errors of more operators often have one cause."""
 
 
-def _merged_sentences(groups: Mapping[UnexpectedGroup, Sequence[str]]) -> Iterator[str]:
+def _merged_sentences(
+    groups: Mapping[UnexpectedGroup, Sequence[str]], places: Mapping[tuple[str, str], int]
+) -> Iterator[str]:
     """Yield the sentences of all groups; unexpected errors of many operators on a subject have one sentence."""
     of_errors: dict[UnexpectedGroup, list[UnexpectedGroup]] = defaultdict(list)
     for group in sorted(groups):
@@ -154,13 +160,22 @@ def _merged_sentences(groups: Mapping[UnexpectedGroup, Sequence[str]]) -> Iterat
         family = "" if is_error else group.family
         merged = UnexpectedGroup(group.kind, group.subject, family, group.verdict, group.location, group.expected)
         of_errors[merged].append(group)
+    found: list[tuple[UnexpectedGroup, Sequence[str]]] = []
     for own in of_errors.values():
         if len(own) > MAX_FAMILIES_WITH_ERRORS:
             families = named_operators([group.family for group in own])
-            cases = sorted(case for group in own for case in groups[group])
-            yield _sentence(UnexpectedGroup(own[0].kind, own[0].subject, families, own[0].verdict), cases)
+            merged = UnexpectedGroup(own[0].kind, own[0].subject, families, own[0].verdict)
+            found.append((merged, [case for group in own for case in groups[group]]))
         else:
-            yield from (_sentence(group, sorted(groups[group])) for group in own)
+            found += [(group, groups[group]) for group in own]
+    ranked = [(group.kind, *_first_case(group.subject, cases, places), group, cases) for group, cases in found]
+    for *_, example, group, cases in sorted(ranked, key=lambda each: each[:2]):
+        yield _sentence(group, len(cases), example)
+
+
+def _first_case(subject: str, cases: Iterable[str], places: Mapping[tuple[str, str], int]) -> tuple[int, str]:
+    """Return the place of the first example among the cases of a subject, and the case; else the end of the places."""
+    return min((places.get((subject, case), len(places)), case) for case in cases)
 
 
 _ENTRY_PREDICATES = {
@@ -179,19 +194,19 @@ _PREDICATES = _ENTRY_PREDICATES | {
 }
 
 
-def _sentence(group: UnexpectedGroup, cases: Sequence[str]) -> str:
+def _sentence(group: UnexpectedGroup, count: int, example: str) -> str:
     """Return the reason: the location of the entry, the id of a single case or the number of cases, the predicate."""
-    is_one = len(cases) == 1
+    is_one = count == 1
     predicate = _PREDICATES[group.kind].format(
-        verb=group.verdict.verb(len(cases)),
+        verb=group.verdict.verb(count),
         vary="varies" if is_one else "vary",
         them="it" if is_one else "them",
         on=f"on {group.subject}",
         expected=group.expected,
     )
     location = f"{group.location}: " if group.kind in _ENTRY_PREDICATES else ""
-    which = cases[0] if is_one else f"{len(cases)} cases of {group.family}"
-    return f"{location}{which} {predicate}{'' if is_one else f' (first {cases[0]})'}"
+    which = example if is_one else f"{count} cases of {group.family}"
+    return f"{location}{which} {predicate}{'' if is_one else f' (first {example})'}"
 
 
 class MissingCause(Enum):
@@ -343,14 +358,17 @@ class PassCriterion:
         self._unexpected[UnexpectedGroup(kind, subject, facts().family, verdict, location, meant)].append(case)
         return False
 
-    def reasons(self, completeness: Completeness = Completeness()) -> list[str]:
+    def reasons(
+        self, completeness: Completeness = Completeness(), examples: Sequence[tuple[str, str]] = ()
+    ) -> list[str]:
         """Return all reasons for which the run fails, one sentence each; empty if it passes.
 
         Args:
             completeness: which results the run has.
+            examples: see `reason_sentences`.
         """
         is_partial = completeness.is_selection or completeness.missing > 0
-        found = reason_sentences(self._unexpected_groups())
+        found = reason_sentences(self._unexpected_groups(), examples)
         found += [sentence for subject in sorted(self._supports) for sentence in self._lost_supports(subject)]
         found += [f"{subject} passed nothing" for subject in sorted(self._without_pass)]
         if not is_partial and not self.settings.baseline:

@@ -366,6 +366,15 @@ class TestReasons:
             judge(criterion, FAIL, f"test_{number:02}")
         assert reasons(criterion) == ["12 cases of Adam fail on acme (first test_00)"]
 
+    def test_sentences_follow_the_causes_and_name_their_cases(self):
+        criterion = new_criterion()
+        judge(criterion, FAIL, "test_a")
+        judge(criterion, FAIL, "test_b")
+        judge(criterion, ERROR, "test_c")
+        judge(criterion, ERROR, "test_d")
+        found = criterion.reasons(examples=[("other", "test_a"), ("acme", "test_d"), ("acme", "test_b")])
+        assert [re.findall(r"test_\w", each) for each in found if "of Adam" in each] == [["test_d"], ["test_b"]]
+
     def test_order_of_results_does_not_matter(self):
         results = [(FAIL, "test_a", ADAM), (FAIL, "test_b", ADAM), (ERROR, "test_c", CaseFacts("ArgMax", frozenset()))]
         texts = set()

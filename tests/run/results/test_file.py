@@ -16,7 +16,7 @@ from conformance.base.errors import ResultsError
 from conformance.base.serialization.decoding import schema_violation
 from conformance.base.verdicts import Verdict
 from conformance.run.corpus_run.recorder import Recorder
-from conformance.run.expectations.criterion import PassCriterion
+from conformance.run.expectations.criterion import Completeness, PassCriterion
 from conformance.run.expectations.rules import CriterionSettings
 from conformance.run.report.report_files import ReportFiles, write_reports
 from conformance.run.results import results_file as results
@@ -132,7 +132,7 @@ class TestRoundTrip:
         recorder = Recorder(opened, [Subject("acme", "1", fakes.always_right)], gate, None)
         recorder.begin(1, Selection(), "")
         assert recorder.add(make_result("acme", fakes.always_right, opened, ADAM))
-        recorder.end([])
+        recorder.end(Completeness())
         assert len(recorder.judged) == 1
 
     def test_abandoned_recorder_leaves_no_file(self, tmp_path, opened):

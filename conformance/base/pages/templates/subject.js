@@ -8,13 +8,13 @@ function showSubject(state) {
     tabs(subject),
     el("h1", { tabindex: -1 }, subject.label, " ", el("small", {}, subject.version)),
     el("p", {}, el("a", { href: matrixAddress({ of: subject.label, given: true }) }, "Show its cases")),
-    section("Facts", facts(page.facts)),
     section("Causes of failures", causesOf(subject)),
-    section("Failures by text", signatures(page.signatures, subject)),
+    section(OTHER_RESULTS, otherResults(page.signatures, subject)),
     section("Expectations", expectations(page.expectations, subject)),
     section("Accuracy: errors of outputs", distributions(page.errors)),
     section("Accepted outputs nearest to their bound", margins(page.margins, subject)),
     section("Slowest cases", slowest(page.slowest, subject)),
+    section("Facts", facts(page.facts)),
   ];
 }
 
@@ -29,11 +29,13 @@ function facts(rows) {
   return el("dl", { class: "facts" }, rows.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, name === RUN_AGAIN ? command(value) : value))));
 }
 
-function signatures(rows, subject) {
-  if (!rows.length) return nothing("All its cases passed.");
-  return listing("Failures by text", ["Verdict", "Phase", "Text without numbers", "Unexpected", "Cases"],
-    rows.map(([verdict, phase, text, cases, unexpected]) => tr([
-      verdictWord(verdict), phase ?? "", el("code", {}, text), unexpected || "", caseList(cases, subject.label),
+const OTHER_RESULTS = "Results that are neither pass nor unexpected";
+
+function otherResults(rows, subject) {
+  if (!rows.length) return nothing("There are none.");
+  return listing(OTHER_RESULTS, ["Verdict", "Phase", "Text without numbers", "Cases"],
+    rows.map(([verdict, phase, text, cases]) => tr([
+      verdictWord(verdict), phase ?? "", el("code", {}, text), caseList(cases, subject.label),
     ])));
 }
 

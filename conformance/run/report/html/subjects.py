@@ -169,8 +169,8 @@ MAX_LISTED = 12
 """Number of largest errors and of slowest cases on the page of a subject."""
 
 
-Signature: TypeAlias = tuple[str, str | None, str, list[int], int]
-"""A kind of failures: verdict, phase, failure text, cases and number of unexpected results."""
+Signature: TypeAlias = tuple[str, str | None, str, list[int]]
+"""A kind of failures: verdict, phase, failure text and cases."""
 
 Margin: TypeAlias = tuple[int, int, str, float, float | None]
 """An accepted output: case, data set, output, error as a fraction of the bound, and error in ULP."""
@@ -181,7 +181,7 @@ class SubjectStatistics(Struct, frozen=True):
 
     Attributes:
         facts: names and values of properties of the subject and its run.
-        signatures: the kinds of failures, defects first.
+        signatures: the kinds of results that are neither a pass nor unexpected, and so have no cause; defects first.
         expectations: rows of verdict, reason, issue, location, cases that meet the expectation, and other cases.
         margins: the accepted outputs with the largest errors relative to their bounds.
         slowest: rows of case and seconds, the slowest case first.
@@ -200,7 +200,7 @@ class SubjectPage:
     """The results of one subject for the statistics on its page."""
 
     def __init__(self) -> None:
-        self._kinds: dict[FailureKind, list[tuple[int, bool]]] = {}
+        self._kinds: dict[FailureKind, list[int]] = {}
         self._expectations: dict[tuple[str, str, str | None, str | None], tuple[list[int], list[int]]] = {}
         self._margins: list[Margin] = []
         self._seconds: list[tuple[float, int]] = []
@@ -208,8 +208,9 @@ class SubjectPage:
 
     def add(self, at: int, case: CaseRecord, result: Result) -> None:
         """Add a result; results must be added in the order of the cases."""
-        if (kind := failure_kind(case, result)) is not None:
-            self._kinds.setdefault(kind, []).append((at, expectation_mark(result) is Mark.UNEXPECTED))
+        kind = failure_kind(case, result)
+        if kind is not None and expectation_mark(result) is not Mark.UNEXPECTED:
+            self._kinds.setdefault(kind, []).append(at)
         if (expected := result.expected) is not None:
             key = expected.verdict, expected.reason, expected.issue or None, expected.location or None
             met = expected.verdict == result.verdict
@@ -231,11 +232,8 @@ class SubjectPage:
         )
 
     def _signatures(self) -> list[Signature]:
-        rows = [
-            (key.verdict, key.phase, key.text, [at for at, _ in members], sum(new for _, new in members))
-            for key, members in self._kinds.items()
-        ]
-        return sorted(rows, key=lambda row: (not Verdict(row[0]).is_defect, -row[4], -len(row[3]), row[0], row[2]))
+        rows = [(key.verdict, key.phase, key.text, cases) for key, cases in self._kinds.items()]
+        return sorted(rows, key=lambda row: (not Verdict(row[0]).is_defect, -len(row[3]), row[0], row[2]))
 
     def _slowest(self) -> list[tuple[int, float]]:
         slowest = sorted((-seconds, at) for seconds, at in self._seconds if seconds > 0)
