@@ -27,7 +27,7 @@ READERS = {
     "update-expectations": ("update-expectations", "expected.toml", "r.jsonl"),
     "blame --resume": ("blame", "model.onnx", "-b", WRONG, "-b", "reference", "--resume", "blamed.json"),
     "audit --resume": ("audit", "model.onnx", "-b", "reference", "--resume", "audited"),
-    "search --resume": ("search", "-b", "reference", "--examples", "1", "--resume", "searched.jsonl"),
+    "search --resume": ("search", "-b", "reference", "--operator=Adam", "--examples=1", "--resume", "searched.jsonl"),
     "census --resume": ("census", "-b", "reference", "--operator", "Sqrt", "--type", "float16", "--resume", "counted"),
 }
 """Verbs that read a file which names a subject."""

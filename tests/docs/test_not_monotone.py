@@ -28,6 +28,7 @@ PACKAGES = {"onnx-reference": "numpy"}
 """Packages whose version is that of the runtime, if the names differ."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("release", "arguments", "printed"), FINDINGS)
 def test_program_prints_the_output_of_the_page(tmp_path, release, arguments, printed):
     parts = shlex.split(arguments)

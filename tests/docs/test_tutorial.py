@@ -72,6 +72,7 @@ def test_tutorial_links_to_the_how_to_guides():
     assert (ROOT / "docs/how-to/test-a-backend.md").exists()
 
 
+@pytest.mark.long
 @pytest.mark.programs
 def test_commands_of_the_tutorial_print_exactly_what_the_page_shows(outputs):
     rest = iter(outputs)

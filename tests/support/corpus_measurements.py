@@ -56,7 +56,7 @@ def _sample(corpus: Corpus) -> Corpus:
     """
     kept = {*detecting_cases().values(), *ONNX_CASES}
     kept |= {
-        id for id in corpus.cases if zlib.crc32(id.encode()) % 8 == 0 or re.search("_stored_state_|_one_name_", id)
+        id for id in corpus.cases if zlib.crc32(id.encode()) % 24 == 0 or re.search("_stored_state_|_one_name_", id)
     }
     kept |= {other.id for id in kept if (other := find_companion(corpus, corpus.cases[id]))}
     return replace(corpus, cases={id: case for id, case in corpus.cases.items() if id in kept})

@@ -103,6 +103,7 @@ def test_dask_run_has_the_results_of_one_process_and_names_hosts(command, here, 
     assert without_hosts(here / "dask.jsonl") == comparable_records(here / "one.jsonl")
 
 
+@pytest.mark.long
 def test_dask_run_with_killed_worker_has_all_results(run_waiting, command, here, small_corpus):
     with make_cluster(2, processes=True) as cluster, cluster.get_client() as client:
         run = run_waiting(cluster)

@@ -152,7 +152,11 @@ def run_dying(process, here, small_corpus):
     return run
 
 
-@pytest.mark.parametrize("when", ['"momentum" in model.graph.name', "True"], ids=["one case", "all cases"])
+@pytest.mark.parametrize(
+    "when",
+    ['"momentum" in model.graph.name', pytest.param("True", marks=pytest.mark.long)],
+    ids=["one case", "all cases"],
+)
 def test_run_whose_workers_die_fails_and_can_be_resumed(run_dying, here, when):
     (here / "deadly").touch()
     ended = run_dying(when, "-n", "2", "--results", "out.jsonl")

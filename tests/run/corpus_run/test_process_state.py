@@ -75,7 +75,12 @@ class Forger(always_wrong):
 @pytest.mark.programs
 @pytest.mark.parametrize(
     ("text", "workers"),
-    [('b"0\\n"', ()), ('b"0\\n" * 1000', ()), ('bytes(40) + b"0\\n"', ()), ('b"0\\n" * 1000', ("-n", "2"))],
+    [
+        ('b"0\\n"', ()),
+        ('b"0\\n" * 1000', ()),
+        ('bytes(40) + b"0\\n"', ()),
+        pytest.param('b"0\\n" * 1000', ("-n", "2"), marks=pytest.mark.long),
+    ],
 )
 def test_subject_that_forges_the_exit_status_fails_the_run(process, here, small_corpus, text, workers):
     (here / "forger.py").write_text(FORGER.format(text=text))

@@ -86,6 +86,7 @@ def test_search_repeats_chunk_of_killed_worker(tmp_path, monkeypatch):
     assert failures == again[2]
 
 
+@pytest.mark.long
 def test_command_keeps_failing_examples_when_scheduler_dies(command, tmp_path, monkeypatch):
     monkeypatch.setattr(process_pool, "create_workers", lambda *_: LosesScheduler())
     keep, state = tmp_path / "finds", tmp_path / "state"

@@ -173,6 +173,7 @@ def test_equal_signatures_are_one_failing_example():
     assert len(keys) == len(set(keys))
 
 
+@pytest.mark.long
 def test_search_has_the_same_examples_and_verdicts_on_all_workers():
     search = job("fake_subject:wrong_on_argmax", 80)
     with make_cluster(2) as cluster:

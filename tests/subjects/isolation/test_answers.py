@@ -59,11 +59,21 @@ ATTACKS = [
     ("writes_a_model_with_an_endless_number", "error", "not a model"),
     ("writes_a_sparse_model_of_a_gibibyte", "error", "wrote a model of more than "),
 ]
+LONG = {
+    "writes_sparse_outputs_up_to_the_limit",
+    "writes_a_line_of_250_megabytes",
+    "returns_a_million_outputs",
+    "writes_a_model_of_two_million_nodes",
+}
+"""Attacks that take seconds; each has a smaller one of its kind."""
 
 
 @pytest.mark.programs
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc/self/status is Linux")
-@pytest.mark.parametrize(("attack", "verdict", "message"), ATTACKS, ids=[row[0] for row in ATTACKS])
+@pytest.mark.parametrize(
+    ("attack", "verdict", "message"),
+    [pytest.param(*row, id=row[0], marks=[pytest.mark.long] * (row[0] in LONG)) for row in ATTACKS],
+)
 def test_hostile_answer_is_a_verdict_and_memory_stays_below_a_gibibyte(process, here, attack, verdict, message):
     is_optimizer = "model" in attack
     harness = exec_subject(sys.executable, SUPPORT / "fake_harness.py", attack)
