@@ -32,7 +32,7 @@ from conformance.exact.models.graphs import copy_of, is_operator, iter_nodes
 from conformance.exact.models.model_validity import model_violation
 from conformance.exact.reference.numbers.enclosure import Enclosure
 from conformance.own.blame.difference import Difference, observe
-from conformance.own.blame.model_comparison import Comparison, TimeIsOverError, run_model
+from conformance.own.blame.model_comparison import Comparison, Computation, TimeIsOverError, run_model
 from conformance.own.blame.passes import minimize
 from conformance.own.blame.verdict import BlameOutcome, enclose_outputs, judge
 from conformance.own.graphs.cutting import GraphParts, bypass_inner, inner_nodes, live_nodes, without_unused
@@ -50,6 +50,9 @@ MAX_SECONDS = 600.0
 
 SHARE_OF_WHOLE = 1 / 6
 """The share of the time in which the whole model is judged."""
+
+MAX_JUDGED_NODES = 4096
+"""Number of nodes up to which a model is judged before it is reduced; each takes more than a millisecond."""
 
 WINDOW_NODES = 16
 """Number of nodes of the parts in which a fault is searched if the whole model's difference is admissible."""
@@ -96,7 +99,7 @@ class DifferenceReduction:
             found, answers = observe(self.comparison, case)
             if not wanted.is_same(found) or any(wanted.failures):
                 return wanted.is_same(found)
-            outcome = judge(self.comparison, case, found, answers).outcome
+            outcome = self._outcome(case, found, answers)
             is_kept = kept is BlameOutcome.NOT_JUDGED or (
                 outcome is not BlameOutcome.NOT_JUDGED and outcome.is_open == kept.is_open
             )
@@ -120,9 +123,17 @@ class DifferenceReduction:
         difference, answers = observe(self.comparison, case)
         try:
             with self.comparison.until(self._end(share)):
-                return difference, judge(self.comparison, case, difference, answers).outcome
+                return difference, self._outcome(case, difference, answers)
         except TimeIsOverError:
             return difference, BlameOutcome.NOT_JUDGED
+
+    def _outcome(
+        self, case: FedModel, difference: Difference, answers: tuple[Computation, Computation]
+    ) -> BlameOutcome:
+        """Return who is wrong; nobody is judged on a large model, whose bounds are composed over all nodes."""
+        if node_count(case.model) > MAX_JUDGED_NODES:
+            return BlameOutcome.NOT_JUDGED
+        return judge(self.comparison, case, difference, answers).outcome
 
     def _end(self, share: float) -> float:
         return self._begun + share * self.seconds
