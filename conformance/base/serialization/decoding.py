@@ -42,6 +42,7 @@ _COMMON_DEPTH = 8
 
 _STRUCTURE = b'[]{},"'
 _OTHERS = bytes(set(range(256)) - set(_STRUCTURE))
+_ALL_BUT_COLONS = bytes(set(range(256)) - set(b':"'))
 _STEPS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
 
 
@@ -87,13 +88,18 @@ def _without_pairs(brackets: bytes) -> bytes:
     return brackets
 
 
-def _structure_blocks(content: bytes | bytearray) -> Iterator[bytes]:
-    """Yield the commas and brackets of a JSON document that are not in strings, in parts."""
+def _structure_blocks(content: bytes | bytearray, others: bytes = _OTHERS) -> Iterator[bytes]:
+    """Yield the commas and brackets of a JSON document that are not in strings, in parts.
+
+    Args:
+        content: the document.
+        others: the characters that are left out; not the quotation mark.
+    """
     if b"\\" in content:
         content = content.replace(b"\\\\", b"").replace(b'\\"', b"")
     is_in_string = False
     for start in range(0, len(content), _BLOCK_BYTES):
-        structure = content[start : start + _BLOCK_BYTES].translate(None, _OTHERS)
+        structure = content[start : start + _BLOCK_BYTES].translate(None, others)
         parts = structure.replace(b'""', b"").split(b'"')  # most strings have no structure
         yield b"".join(parts[is_in_string::2])
         is_in_string ^= len(parts) % 2 == 0
@@ -134,12 +140,38 @@ def decode_json(content: bytes, max_values: int = MAX_VALUES) -> Any:
         max_values: largest number of values, see `document_limits`.
 
     Raises:
-        MalformedError: the content is not JSON, contains text that is not Unicode, is nested too deeply, or has too
-            many values.
+        MalformedError: the content is not JSON, contains text that is not Unicode, is nested too deeply, has too many
+            values, or has two equal keys in an object.
     """
     with malformed_errors():
         check_limits(content, max_values)
-        return msgspec.json.decode(content)
+        document = msgspec.json.decode(content)
+    _check_keys(content, document)
+    return document
+
+
+def _check_keys(content: bytes, document: Any) -> None:
+    """Check that no object of a JSON document has two equal keys, of which the decoder keeps the last.
+
+    A decoded object has an entry for each of its keys, so that the numbers of colons and of entries are equal.
+
+    Raises:
+        MalformedError: an object has two equal keys.
+    """
+    entries = 0
+    pending = [document]
+    while pending:
+        value = pending.pop()
+        if isinstance(value, dict):
+            entries += len(value)
+            pending += value.values()
+        elif isinstance(value, list):
+            pending += value
+    if entries != sum(block.count(b":") for block in _structure_blocks(content, _ALL_BUT_COLONS)):
+        raise MalformedError(EQUAL_KEYS)
+
+
+EQUAL_KEYS = "it has two equal keys in an object"
 
 
 def distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -150,7 +182,7 @@ def distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise ValueError("it has two equal keys in an object")
+        raise ValueError(EQUAL_KEYS)
     return found
 
 
@@ -283,8 +315,8 @@ class JsonReader(Generic[T]):
         type: a Struct, a dataclass, or a union of tagged Structs.
         has_infinities: whether a number may be the text of an infinity or of NaN, as `encode_json` writes it.
         max_values: largest number of values of a document, see `document_limits`.
-        is_record: whether the documents are lines that the suite wrote: two equal keys are refused then, and only a
-            line in another form is read a second time for that.
+        is_record: whether the documents are lines that the suite wrote, so that only a line in another form is read a
+            second time to find equal keys.
     """
 
     def __init__(
@@ -309,17 +341,15 @@ class JsonReader(Generic[T]):
         """Return the document.
 
         Raises:
-            MalformedError: the content is not JSON, the document does not have the type, is nested too deeply, or has
-                too many values.
+            MalformedError: the content is not JSON, the document does not have the type, is nested too deeply, has too
+                many values, or has two equal keys in an object.
         """
+        text = bytes(content)
         with malformed_errors():
-            check_limits(bytes(content), self._max_values)
-            document: T = self._decoder.decode(content)
-        if self._is_record and msgspec.json.encode(document) != bytes(content).rstrip(b"\n"):
-            try:
-                json.loads(bytes(content), object_pairs_hook=distinct_keys)
-            except ValueError as error:
-                raise MalformedError(str(error)) from None
+            check_limits(text, self._max_values)
+            document: T = self._decoder.decode(text)
+            if not self._is_record or msgspec.json.encode(document) != text.rstrip(b"\n"):
+                _check_keys(text, msgspec.json.decode(text))
         return document
 
 

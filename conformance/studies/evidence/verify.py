@@ -184,11 +184,19 @@ def check_content(folder: Path, listed: Dict[str, str], corpus: List[str], probl
 
 
 def read_json(path: Path) -> Any:
-    """Return a document of JSON, after a check that it has not more values than memory suffices for."""
+    """Return a document of JSON with distinct keys, after a check that memory suffices for the number of its values."""
     content = path.read_bytes()
     if sum(map(content.count, (b",", b"[", b"{"))) > MAX_VALUES:
         raise ValueError("it has more than %d values" % MAX_VALUES)
-    return json.loads(content.decode("utf-8"))
+    return json.loads(content.decode("utf-8"), object_pairs_hook=distinct_keys)
+
+
+def distinct_keys(pairs: List[Tuple[str, Any]]) -> Dict[str, Any]:
+    """Return an object of a document; an error if two of its keys are equal."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("it has two equal keys in an object")
+    return found
 
 
 def read_table(folder: Path, table: Dict[str, Any], problems: List[str]) -> Rows:

@@ -17,6 +17,7 @@ from script_modules import run_script
 
 from conformance.base.serialization.decoding import (
     _BLOCK_BYTES,
+    EQUAL_KEYS,
     MAX_DEPTH,
     DocumentLimitError,
     JsonReader,
@@ -255,3 +256,30 @@ def test_toml_of_integer_above_64_bits_is_refused():
 def test_toml_of_many_values_is_refused():
     with pytest.raises(MalformedError, match="values"):
         decode_toml("a = [" + "[]," * 2**19 + "]")
+
+
+@pytest.mark.parametrize(
+    "read", [decode_json, JsonReader(dict[str, object]), JsonReader(dict[str, object], is_record=True)]
+)
+@pytest.mark.parametrize(
+    "content", [b'{"a": 1, "a": 2}', b'{"b": [{"a": {}, "a": {}}]}', b'{"a": 1, "\\u0061": 2}', b'{"": 0, "": ":"}']
+)
+def test_equal_keys_are_refused(read, content):
+    with pytest.raises(MalformedError) as refusal:
+        read(content)
+    assert str(refusal.value) == EQUAL_KEYS
+
+
+@given(
+    st.dictionaries(
+        st.text(),
+        st.recursive(
+            st.text() | st.integers(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=5
+        ),
+        max_size=4,
+    )
+)
+@example({'":': '\\":', "\\": ['"', ":"]})
+def test_distinct_keys_are_read(document):
+    for text in (json.dumps(document), json.dumps(document, ensure_ascii=False, indent=1)):
+        assert decode_json(text.encode(errors="replace")) == json.loads(text.encode(errors="replace"))
