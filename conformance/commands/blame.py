@@ -88,8 +88,8 @@ def blame(
         has_fault = blame_case(str(model), rewriter or second, searched, data, json, output)
         raise typer.Exit(ExitStatus.FAILS if has_fault else ExitStatus.PASSES)
     known = None if resume is None else _read_document(resume)
-    with shared_weights([model, second_model or model], [] if rewriter else [first, second]) as scratch:
-        audited, models = _read_models(model, second_model, scratch, opened, takes_output, loads_all=bool(rewriter))
+    with shared_weights([model, second_model or model], [first, second]) as scratch:
+        audited, models = _read_models(model, second_model, scratch, opened, takes_output)
         data_sets = choose_inputs(audited.original, inputs, shape or (), seed)
         if data_sets[0].chosen:
             print_line(chosen_text(data_sets[0].chosen), err=takes_output)
@@ -139,8 +139,6 @@ def _read_models(
     scratch: Path | None,
     subjects: OpenSubjects,
     takes_output: bool,
-    *,
-    loads_all: bool,
 ) -> tuple[LoadedModel, MatchedModels | None]:
     """Read the model; match it with the second model, if there is one, and print the outputs without counterpart.
 
@@ -149,11 +147,11 @@ def _read_models(
     from conformance.own.blame.given_rewrite import match_models
     from conformance.own.graphs.reading import LoadedModel
 
-    audited = LoadedModel.read(model, loads_all=loads_all, scratch=scratch)
+    audited = LoadedModel.read(model, scratch=scratch)
     subjects.data_folder = audited.data_folder
     if second_model is None:
         return audited, None
-    models = match_models(audited, LoadedModel.read(second_model, loads_all=loads_all, scratch=scratch))
+    models = match_models(audited, LoadedModel.read(second_model, scratch=scratch))
     subjects.data_folder = models.first.data_folder
     if models.unmatched:
         print_line(f"Outputs without counterpart: {', '.join(models.unmatched)}", err=takes_output)

@@ -95,6 +95,7 @@ def enclose_part(
     known: Mapping[str, TensorOrSequence],
     outputs: Mapping[str, Array],
     sampled_above: int | None,
+    check: Callable[[Sample], None] = lambda _: None,
 ) -> EnclosedPart:
     """Compute the enclosures of the outputs of a node, or of a sample of a large node.
 
@@ -104,6 +105,7 @@ def enclose_part(
         known: the values of its operands by name.
         outputs: its known outputs by name.
         sampled_above: the number of elements of a tensor above which a sample is judged; None to judge all elements.
+        check: raises `Unsupported` for a part that is too large.
 
     Raises:
         Unsupported: there is no reference for the node, or an operand is not known.
@@ -113,6 +115,7 @@ def enclose_part(
     if sampled_above is not None and len(tensors) == len(known):
         sample = take_sample(node, scope, tensors, outputs, sampled_above)
     part = Sample(node, tensors, dict(outputs)) if sample is None else sample
+    check(part)
     first = node.output[0] if node.output else ""
     given = known if sample is None else sample.operands
     with np.errstate(all="ignore"):

@@ -378,12 +378,9 @@ class RecordingJudge:
         )
         if refusal := recorded.refused.get(first):
             return structs.replace(unjudged, reason=f"the subject does not run the node alone: {refusal}")
-        if self._moved_bytes(node) > MAX_VALUE_BYTES:
-            reason = f"{TOO_LARGE}: its operands and outputs have more than {MAX_VALUE_BYTES:,} bytes"
-            return structs.replace(unjudged, reason=reason)
         try:
             limit = None if self._options.all_elements else samples.SAMPLED_ABOVE
-            enclosed = enclose_part(self._scope, node, known, outputs, limit)
+            enclosed = enclose_part(self._scope, node, known, outputs, limit, self._check_size)
         except Unsupported as error:
             return structs.replace(unjudged, reason=str(error))
         except EVALUATION_ERRORS as error:
@@ -418,11 +415,13 @@ class RecordingJudge:
             self._remembered[key] = found
         return found
 
-    def _moved_bytes(self, node: onnx.NodeProto) -> int:
-        """Return the size of the recorded operands and outputs of a node, without constants."""
-        names = {*names_taken_by(node), *node.output} & self._recorded.values.keys()
+    def _check_size(self, part: samples.Sample) -> None:
+        """Raise `Unsupported` if the operands and outputs of a part, without constants, are too large."""
         ways = self._recorded.ways
-        return sum(self._recorded.values[name].nbytes for name in names if ways.get(name) is not Exposure.CONSTANT)
+        values = {**part.operands, **part.outputs}
+        moved = (each for name, each in values.items() if ways.get(name) is not Exposure.CONSTANT)
+        if sum(each.nbytes for each in moved if isinstance(each, np.ndarray)) > MAX_VALUE_BYTES:
+            raise Unsupported(f"{TOO_LARGE}: its operands and outputs have more than {MAX_VALUE_BYTES:,} bytes")
 
     def _operand(self, name: str, array: Array) -> Tensor:
         """Return a recorded value as a node may have received it."""

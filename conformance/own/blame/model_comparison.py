@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import onnx
 
+from conformance.base.errors import ModelError
 from conformance.base.verdicts import Verdict
+from conformance.exact.models.external_data import external_bytes, external_tensors, load_tensor
 from conformance.exact.models.graphs import call_expansion_problem, copy_of
 from conformance.exact.models.input_files import required_input_names
 from conformance.exact.models.model_validity import find_missing_functions, model_violation
@@ -78,6 +80,10 @@ def run_model(backend: Any, model: onnx.ModelProto, inputs: Mapping[str, Array])
     return Computation(outputs, model=model)
 
 
+MAX_REWRITTEN_BYTES = 2**31 - 2**26
+"""Maximum size of the external data of a model that a graph optimizer gets: an encoded model has at most 2 GiB."""
+
+
 class TimeIsOverError(Exception):
     """Ends a step from any depth when its time is over: computing and judging a large model takes time too."""
 
@@ -92,6 +98,7 @@ class Comparison:
         optimizer: the graph optimizer; None for two subjects or two models.
         given: the second model, which takes the place of the rewrite; None if there is one model.
         progress: is called with a text for the user.
+        data_folder: the folder of the external data of all models; None if they have all tensors.
 
     A failure is not computed again for the same case, because it may have taken the whole time limit.
     """
@@ -101,6 +108,7 @@ class Comparison:
     optimizer: Subject | None = None
     given: GivenRewrite | None = None
     progress: Callable[[str], None] = lambda _: None
+    data_folder: Path | None = None
     _deadline: float = field(default=math.inf, init=False)
     _failed: dict[tuple[bool, str], Computation] = field(default_factory=dict, init=False)
 
@@ -162,7 +170,13 @@ class Comparison:
         return run_model(self.second.target, rewritten.model, case.inputs)
 
     def rewrite(self, model: onnx.ModelProto) -> Computation:
-        """Return the rewrite of a model without outputs, or the failure of the graph optimizer."""
+        """Return the rewrite of a model without outputs, or the failure of the graph optimizer.
+
+        The graph optimizer gets a model with all tensors.
+
+        Raises:
+            ModelError: the model is too large for that.
+        """
         if self.given is not None:
             part = self.given.part(model)
             message = "no part of the second model has these inputs and outputs"
@@ -170,6 +184,12 @@ class Comparison:
         optimizer = self.optimizer
         assert optimizer is not None
         copy = copy_of(model)
+        if self.data_folder is not None:
+            tensors = [(each, external_bytes(each, self.data_folder)) for each in external_tensors(copy)]
+            if sum(content.nbytes for _, content in tensors) > MAX_REWRITTEN_BYTES:
+                raise ModelError("too-large.to-rewrite", most=MAX_REWRITTEN_BYTES)
+            for tensor, content in tensors:
+                load_tensor(tensor, content)
         try:
             rewritten = call_running_subject(optimizer.id, "optimize", lambda: optimizer.target(copy))
         except CaseEnded as ended:
@@ -234,4 +254,5 @@ class OpenSubjects:
     ) -> Iterator[Comparison]:
         """Start the subjects of a comparison in new processes, and end them with the block."""
         with self.open(first, second, *([optimizer] if optimizer else [])) as subjects:
-            yield Comparison(subjects[0], subjects[1], subjects[2] if optimizer else None)
+            chosen = subjects[2] if optimizer else None
+            yield Comparison(subjects[0], subjects[1], chosen, data_folder=self.data_folder)

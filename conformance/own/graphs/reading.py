@@ -82,12 +82,11 @@ class LoadedModel:
     data_folder: Path | None = None
 
     @classmethod
-    def read(cls, path: Path, *, loads_all: bool = False, scratch: Path | None = None) -> LoadedModel:
+    def read(cls, path: Path, *, scratch: Path | None = None) -> LoadedModel:
         """Read a model and the tensors that it has in other files of its folder.
 
         Args:
             path: the file of the model.
-            loads_all: whether all external data is loaded, because the model is rewritten.
             scratch: a folder to which large initializers in the model's file are moved, so that the many copies and
                 parts of the model share them; None to leave them in the model.
 
@@ -99,9 +98,7 @@ class LoadedModel:
             if path.stat().st_size > MAX_MODEL_BYTES:
                 raise ModelError("too-large.file", path=path)
         content, model = read_model(path)
-        data_folder = _load_external_data(model, path, MAX_MODEL_BYTES // 2 if loads_all else MAX_LOADED_BYTES)
-        if loads_all and data_folder is not None:
-            raise ModelError("too-large.to-load", path=path)
+        data_folder = _load_external_data(model, path)
         if data_folder is None and scratch is not None:
             data_folder = _move_initializers(model, scratch)
         complete(model, str(path))
@@ -137,8 +134,8 @@ def shared_weights(paths: Sequence[Path], subjects: Sequence[SubjectName]) -> It
         yield None
 
 
-READERS_OF_FILES = ("onnxruntime",)
-"""The subjects that map external data into memory, in each of their releases."""
+READERS_OF_FILES = ("onnxruntime", "onnx-reference")
+"""The subjects whose adapters read external data, in each of their releases."""
 
 
 def in_common_folder(first: LoadedModel, second: LoadedModel) -> tuple[LoadedModel, LoadedModel]:
@@ -160,13 +157,8 @@ def _relative_to(folder: Path | None, model: LoadedModel) -> LoadedModel:
     return replace(model, **changed, data_folder=folder)
 
 
-def _load_external_data(model: onnx.ModelProto, path: Path, most: int) -> Path | None:
+def _load_external_data(model: onnx.ModelProto, path: Path) -> Path | None:
     """Load the tensors in external data; return the folder if the initializers are too large and stay there.
-
-    Args:
-        model: the model.
-        path: its file.
-        most: the number of bytes up to which the initializers are loaded.
 
     Raises:
         ModelError: a tensor cannot be read, or those that must be loaded are too large.
@@ -175,7 +167,7 @@ def _load_external_data(model: onnx.ModelProto, path: Path, most: int) -> Path |
     tensors = list(external_tensors(model))
     sizes = {id(tensor): external_bytes(tensor, folder).nbytes for tensor in tensors}
     kept: set[int] = set()
-    if sum(sizes.values()) > most:
+    if sum(sizes.values()) > MAX_LOADED_BYTES:
         kept = {
             id(tensor)
             for tensor in model.graph.initializer

@@ -654,22 +654,12 @@ def test_external_data_of_a_subject_in_this_process_is_that_of_the_folder_of_the
     (tmp_path / "w.bin").write_bytes(bytes(64 + 40 * 30 * 4))
     model = LoadedModel.read(path)
     assert model.data_folder == tmp_path / "model"
-    for backend, read in ((load_backend("onnx-reference").target, model), (EvaluatorBackend(), loaded(path))):
+    monkeypatch.setattr("conformance.own.graphs.reading.MAX_LOADED_BYTES", 2**28)
+    whole = LoadedModel.read(path)
+    assert whole.data_folder is None
+    for backend, read in ((load_backend("onnx-reference").target, model), (EvaluatorBackend(), whole)):
         result = audit(read, backend, (2, 40))
         assert [node.verdict for node in result.nodes] == [NodeVerdict.CORRECT] * 2
-
-
-def loaded(path: Path) -> LoadedModel:
-    model = LoadedModel.read(path, loads_all=True)
-    assert model.data_folder is None
-    return model
-
-
-def test_external_data_that_must_be_loaded_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = write_external_model(tmp_path / "model", monkeypatch)
-    monkeypatch.setattr("conformance.own.graphs.reading.MAX_MODEL_BYTES", 5000)
-    with assert_raises("model.too-large"):
-        LoadedModel.read(path, loads_all=True)
 
 
 @pytest.mark.programs

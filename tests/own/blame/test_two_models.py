@@ -95,6 +95,22 @@ def test_weights_that_stay_in_files_of_two_folders_are_those_of_each_model(
     assert blame(command, tmp_path, paths[0], paths[0])[0] == 0
 
 
+def test_graph_optimizer_gets_weights_that_stay_in_files(
+    tmp_path: Path, command: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("conformance.own.graphs.reading.MAX_LOADED_BYTES", 8)
+    monkeypatch.setattr("conformance.own.graphs.reading.MIN_MAPPED_BYTES", 1)
+    path = write(tmp_path / "m.onnx", ("Tanh",), "")
+    onnx.save(onnx.load(path), path, save_as_external_data=True, location="w.bin", size_threshold=0)
+    options = ("-o", "fake_subject:doubles_weights", *BACKEND)
+    ended = command("blame", path, *options, "--json", tmp_path / "blame.json")
+    assert ended.status == 1, ended
+    verdict = json.loads((tmp_path / "blame.json").read_text())["steps"]["verdict"]
+    assert verdict["outcome"] == "the graph optimizer is wrong"
+    monkeypatch.setattr("conformance.own.blame.model_comparison.MAX_REWRITTEN_BYTES", 8)
+    assert_bad_input(command("blame", path, *options), "model.too-large")
+
+
 def test_models_of_other_names_without_difference_pass(tmp_path: Path, command: Any) -> None:
     first = write(tmp_path / "first.onnx")
     status, steps = blame(command, tmp_path, first, write(tmp_path / "second.onnx", names="efgh"))
