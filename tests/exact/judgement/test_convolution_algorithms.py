@@ -99,3 +99,14 @@ class TestSpecialInput:
         assert bool(judge("Conv", [x, w], [np.zeros_like(y)])) != np.isnan(special)
         y[0, 0, 20, 20] = 1e-3
         assert judge("Conv", [x, w], [y]).wrong == 1
+
+
+def test_sum_that_overflows_may_be_nan_by_tiles_but_not_at_should():
+    x, w = operands("normal")
+    x[3, 6, 5] = 3e38
+    w[:, 3] = 1e10
+    with np.errstate(all="ignore"):
+        y = convolve_by_tiles(x, w, TILE_OF_2)[np.newaxis]
+    assert np.isnan(y).any()
+    assert not judge("Conv", [x[np.newaxis], w], [y]).is_wrong
+    assert judge("Conv", [x[np.newaxis], w], [y], level="should").is_wrong

@@ -375,7 +375,9 @@ def _conv(node: Node, inputs: Sequence[T | Array | None]) -> list[T]:
         if isinstance(products, Enclosure):
             transformed = _error_of_transforms(node, np.abs(X.value), np.abs(W.value), pads, products.dtype)
             error = np.where(np.isnan(products.value), products.error, products.error + transformed)
-            products = replace(products, error=error)
+            lost = np.isinf(transformed)  # the transforms of a sum that overflows can be infinities of both signs
+            overflows = None if products.overflows is None else products.overflows & ~lost
+            products = replace(products, error=error, overflows=overflows)
         Y = _with_bias(products, B)
         is_special = ~np.isfinite(W.value)
         if is_special.any():  # many kernels leave out the products of the padding, which are NaN for such weights
