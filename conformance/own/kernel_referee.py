@@ -53,6 +53,12 @@ MAX_FAULTS = 10
 KINDS = 12
 """Number of sets of elements of the largest shape; their kinds repeat after 6."""
 
+MAX_DRAWS_PER_SHAPE = 10
+"""Number of shapes that are drawn for each one that the kernel must compute; the others it may refuse."""
+
+MIN_SHAPES = 5
+"""Number of drawn shapes that the kernel must compute, if so many are drawn."""
+
 MAX_SHOWN_FAULTS = 3
 """Number of faulty calls in the text of a judgement."""
 
@@ -83,7 +89,8 @@ class KernelFaultRecord:
 class KernelJudgement:
     """The judgement of a kernel. It is true if no call is faulty, and enough was judged.
 
-    Enough is at least one element, if the kernel refused at most half of the calls.
+    Enough is at least one element, if the kernel computed `MIN_SHAPES` drawn shapes, and refused at most half of the
+    other elements on shapes that it computes.
 
     Attributes:
         operator: the operator.
@@ -91,6 +98,8 @@ class KernelJudgement:
         calls: the number of calls.
         judged_calls: the number of calls in which at least one element was judged.
         unsupported: the number of calls that the kernel refused by NotImplementedError.
+        refused_shapes: the number of drawn shapes that it refused; another shape was drawn in the place of each.
+        missing_shapes: the number of drawn shapes that it should have computed besides.
         elements: the number of judged elements.
         faults: the faulty calls, at most `MAX_FAULTS`; the kernel is not called after the last one.
     """
@@ -102,14 +111,18 @@ class KernelJudgement:
     unsupported: int
     elements: int
     faults: tuple[KernelFaultRecord, ...] = ()
+    refused_shapes: int = 0
+    missing_shapes: int = 0
 
     def __bool__(self) -> bool:
         return not self.faults and self.is_judged
 
     @property
     def is_judged(self) -> bool:
-        """Whether an element was judged, and the kernel refused at most half of the calls."""
-        return self.judged_calls > 0 and 2 * self.unsupported <= self.calls
+        """Whether an element was judged, and the kernel computed enough of the calls."""
+        others = self.calls - self.refused_shapes
+        refused = self.unsupported - self.refused_shapes
+        return self.judged_calls > 0 and not self.missing_shapes and 2 * refused <= others
 
     @property
     def summary(self) -> str:
@@ -153,8 +166,8 @@ def judge_kernel(
         function: the kernel: it takes the inputs in the order of the operator's page, and returns an array or a tuple
             of arrays. As the text `"package.module:function"`, it runs in a process of its own.
         operator: the operator.
-        count: the number of drawn shapes; the kernel is called twice on each, and `KINDS` more times on the largest
-            one, with other elements.
+        count: the number of drawn shapes that the kernel does not refuse; it is called twice on each, and `KINDS` more
+            times on the largest one, with other elements.
         opset: the version of the operator's domain.
         types: the names of the element types of the kernel's first input and of all its floating-point numbers.
         like: inputs as the kernel receives them in use. It is called `count` times more on these types and shapes.
@@ -185,24 +198,35 @@ def judge_kernel(
     judged_level(level)
     own = secrets.token_hex(8) if salt is None else salt
     referee = _Referee(operator, level, opset, output_count, attributes)
-    calls = _inputs_of_calls(operator, count, like, own, opset=opset, types=types, where=where, **attributes)
+    calls = _inputs_of_calls(referee, count, like, own, opset=opset, types=types, where=where, **attributes)
     with _caller(function, referee, timeout, convert, may_return_views=may_return_views) as call:
         for inputs in calls:
             referee.judge_call(call, inputs)
             if len(referee.faults) == MAX_FAULTS:
                 break
     return KernelJudgement(
-        operator, own, referee.calls, referee.judged, referee.unsupported, referee.elements, tuple(referee.faults)
+        operator,
+        own,
+        referee.calls,
+        referee.judged,
+        referee.unsupported,
+        referee.elements,
+        tuple(referee.faults),
+        referee.refused_shapes,
+        max(min(MIN_SHAPES, count) - referee.computed_shapes, 0),
     )
 
 
-def _inputs_of_calls(operator: str, count: int, like: Values | None, salt: str, **options: Any) -> Iterator[Inputs]:
+def _inputs_of_calls(referee: _Referee, count: int, like: Values | None, salt: str, **options: Any) -> Iterator[Inputs]:
     """Yield the inputs of each call: drawn shapes with two sets of elements, the largest one with more, and given ones.
+
+    Another shape takes the place of a shape that the kernel refuses. If it refuses all, they are kept.
 
     A set of elements has a kind: few elements of small shapes are NaN, infinite or large, so the largest shape has each
     kind. Then come calls with equal sizes of all axes, with a large axis, and with exact sums of many terms, if the
     operator computes sums.
     """
+    operator = referee.operator
     where = options["where"]
     given = {key: each for key, each in options.items() if key not in ("types", "where")}
     attributes = {key: each for key, each in given.items() if key != "opset"}
@@ -212,10 +236,20 @@ def _inputs_of_calls(operator: str, count: int, like: Values | None, salt: str, 
         yield from (each for each in islice(found, most) if where is None or where(each))
 
     every: list[Inputs] = []
-    for number, drawn in enumerate(hard_inputs(operator, count=count, salt=salt, **options)):
+    refused: list[Inputs] = []
+    for number, drawn in enumerate(hard_inputs(operator, count=MAX_DRAWS_PER_SHAPE * count, salt=salt, **options)):
+        before = referee.unsupported
         yield drawn
+        if referee.unsupported > before:
+            refused.append(drawn)
+            referee.refused_shapes += 1
+            continue
+        referee.computed_shapes += 1
         yield from others(drawn, str(number), number, 1)
         every.append(drawn)
+        if len(every) == count:
+            break
+    every = every or refused[:count]
     largest = max(every, key=_size, default=None)
     if largest is not None:
         yield from others(largest, "largest", 0, KINDS)
@@ -296,6 +330,8 @@ class _Referee:
         self.calls = 0
         self.judged = 0
         self.unsupported = 0
+        self.refused_shapes = 0
+        self.computed_shapes = 0
         self.elements = 0
         self.faults: list[KernelFaultRecord] = []
 

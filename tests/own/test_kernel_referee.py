@@ -142,15 +142,35 @@ def test_kernel_that_supports_nothing_is_not_judged():
 
 
 def test_kernel_that_supports_few_shapes_is_not_judged_enough():
+    shapes = []
+
+    def takes_two_calls(x):
+        shapes.append(x.shape)
+        if len(shapes) > 2:
+            raise NotImplementedError
+        return np.abs(x)
+
+    judgement = judged(takes_two_calls, "Abs")
+    assert judgement.missing_shapes == 2
+    assert (bool(judgement), judgement.faults) == (False, ())
+
+
+def test_another_shape_is_drawn_for_one_that_the_kernel_refuses():
     def refuses_two_axes(x):
         if x.ndim == 2:
             raise NotImplementedError
         return np.abs(x)
 
+    def refuses_large_numbers(x):
+        if not (np.abs(x) < 100).all():
+            raise NotImplementedError
+        return np.abs(x)
+
     judgement = judged(refuses_two_axes, "Abs")
-    assert judgement.judged_calls
-    assert judgement.unsupported > judgement.calls / 2
-    assert not judgement
+    assert judgement
+    assert judgement.refused_shapes > 0
+    assert judged(lambda x: refuses_two_axes(x) * 2, "Abs").faults
+    assert not judged(refuses_large_numbers, "Abs")
 
 
 def test_inputs_like_given_ones_satisfy_the_condition_of_the_kernel():
