@@ -31,6 +31,7 @@ from conformance.exact.models.summaries import shortest_decimal
 from conformance.exact.reference.model_enclosures import AcceptableIndices, are_apart, enclose_model
 from conformance.exact.reference.node_enclosures import enclose, outputs_of_model
 from conformance.exact.reference.numbers.enclosure import Enclosure
+from conformance.exact.reference.operators.data_movement import REPEATED_AXIS
 from conformance.exact.reference.oracle import evaluate, quiet_evaluation
 
 if TYPE_CHECKING:
@@ -154,9 +155,10 @@ def _judge(before: onnx.ModelProto, after: onnx.ModelProto, inputs: Inputs) -> R
 
 
 def _contradiction(before: onnx.ModelProto, after: onnx.ModelProto, inputs: Inputs) -> str:
-    """Return why nothing computes a rewrite whose original can be computed; otherwise the text is empty.
+    """Return why a rewrite has no result, whose original can be computed; otherwise the text is empty.
 
-    The reference and onnx's reference evaluator must both fail on the rewrite, which has operators of ONNX only.
+    The page does not define its result, or the reference and onnx's reference evaluator both fail on the rewrite, which
+    has operators of ONNX only.
     """
     first, second = (_enclose(model, inputs) for model in (before, after))
     reason = next((each for each in second.values() if isinstance(each, str)), "")
@@ -165,6 +167,8 @@ def _contradiction(before: onnx.ModelProto, after: onnx.ModelProto, inputs: Inpu
         return ""
     if model_violation(after):
         return ""  # the check of validity reports it
+    if reason == REPEATED_AXIS:
+        return f"the page does not define the result of the rewritten model: {reason}"
     try:
         with np.errstate(all="ignore"):
             ReferenceEvaluator(before).run(None, _fed(before, inputs))

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from conformance.exact.reference.numbers.number_system import NumberSystem
 
 
+REPEATED_AXIS = "Slice with a repeated axis"
+"""Why a Slice has no result that the page defines."""
+
+
 def integer_list(value: Value) -> list[int]:
     """Return the elements of a shape, of axes or of any other integer tensor."""
     return [int(element) for element in value.elements.flat]
@@ -127,7 +131,7 @@ def _slice(
 ) -> Array:
     ranges = [slice(None)] * X.ndim
     if axes and len({axis % X.ndim for axis in axes}) < len(axes):
-        raise Unsupported("Slice with a repeated axis")
+        raise Unsupported(REPEATED_AXIS)
     for i, (start, end) in enumerate(zip(starts, ends, strict=True)):
         axis = axes[i] if axes else i
         step = steps[i] if steps else 1
