@@ -90,11 +90,29 @@ CHAINS: Sequence[Sequence[str]] = (
     ("Reshape", "Reshape"),
     ("Concat", "Identity"),
     ("Dropout", "Neg"),
+    ("Cast", "Cast"),
+    ("Relu", "Clip"),
+    ("Clip", "Clip"),
+    ("Slice", "Slice"),
+    ("MatMul", "Add"),
+    ("Transpose", "Gemm"),
+    ("Gemm", "Add", "Relu"),
+    ("ReduceSum", "Unsqueeze"),
+    ("Where", "Where"),
 )
 """Operators in turn that graph optimizers rewrite: copies, inverses, equal operators, and constants that fold."""
 
 UNARY = frozenset({"Relu", "Floor", "Round", "Exp", "Log", "Sqrt", "Dropout"})
 """Operators of one floating-point operand."""
+
+OTHER_TYPES = {
+    "float": ("double", "float16"),
+    "double": ("float", "float16"),
+    "float16": ("float", "double"),
+    "int32": ("int64", "double"),
+    "int64": ("int32", "double"),
+}
+"""Types to which a Cast of a chain converts each type."""
 
 CHAIN_CONSTANTS = (1.0, 0.0, 2.0, 0.5, -1.0, 3.0)
 """Second operands of the operators of `CHAINS`; with 1 or 0 some of them are copies."""
@@ -231,6 +249,7 @@ class DrawnProgram:
         shapes: the usual shapes of the tensors.
         runs: for each run, the values of the inputs by name.
         inputs: the inputs of the main graph.
+        constants: the constants of chains by type, shape and bytes.
     """
 
     chance: random.Random
@@ -239,6 +258,7 @@ class DrawnProgram:
     overridable: list[TypedName] = field(default_factory=list)
     functions: list[DrawnFunction] = field(default_factory=list)
     main: DrawnGraph = field(default_factory=DrawnGraph)
+    constants: dict[tuple[str, tuple[int, ...], bytes], list[TypedName]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         chance = self.chance
@@ -592,29 +612,78 @@ class DrawnProgram:
 
     def pattern(self, scope: DrawnGraph) -> None:
         """Add operators in turn that graph optimizers rewrite; further statements may read the values between."""
-        value = self.pick(scope, self.type, self.shape())
+        first = self.pick(scope, self.type if self.is_likely(0.7) else self.chance.choice([*OTHER_TYPES]), self.shape())
+        value = first
+        for kind in self.chance.choice(CHAINS):
+            value = self._link(scope, kind, value, first) or self.copy(scope, value)
+
+    def _link(self, scope: DrawnGraph, kind: str, value: TypedName, first: TypedName) -> TypedName | None:
+        """Add an operator to a chain, and return its result; None if the operator does not take the value.
+
+        Args:
+            scope: the graph.
+            kind: the operator.
+            value: the last value of the chain.
+            first: the first value of the chain.
+        """
         shape = value.sizes
-        for number, kind in enumerate(self.chance.choice(CHAINS)):
-            like = TypedName("", value.type, shape)
-            if kind in {"Mul", "Div", "Add", "Sub", "Max", "Min"}:
-                is_same = self.is_likely(0.15)
-                constant = value if is_same else self.constant(scope, self.chance.choice(CHAIN_CONSTANTS), value.type)
-                value = self.add(scope, kind, [value, constant])
-            elif kind in {"Unsqueeze", "Squeeze"} and self.opset >= AXES_AS_INPUT:
-                like = TypedName("", value.type, (1, *shape) if kind == "Unsqueeze" else shape)
-                value = self.add(scope, kind, [value, self.constant(scope, [0])], like=like)
-            elif kind == "Transpose" and len(shape) == 2:
-                like = TypedName("", value.type, value.sizes[::-1])
-                value = self.add(scope, kind, [value], like=like, perm=[1, 0])
-            elif kind == "Reshape" and shape and all(shape):
-                like = TypedName("", value.type, shape if number else (prod(shape),))
-                value = self.add(scope, kind, [value, self.constant(scope, like.sizes)], like=like)
-            elif (kind == "Concat" or (kind == "Softmax" and not self.type.startswith("int"))) and shape:
-                value = self.add(scope, kind, [value], axis=0)
-            elif kind in {"Neg", "Abs"} or (kind in UNARY and not self.type.startswith("int")):
-                value = self.add(scope, kind, [value])
-            else:
-                value = self.copy(scope, value)
+        is_float = not value.type.startswith("int")
+        has_axes_input = self.opset >= AXES_AS_INPUT
+        taken = [value]
+        sizes = shape
+        given: dict[str, Any] = {}
+        to = value.type
+        match kind:
+            case "Mul" | "Div" | "Add" | "Sub" | "Max" | "Min":
+                number = self.chance.choice(CHAIN_CONSTANTS)
+                taken += [value if self.is_likely(0.15) else self.shared_constant(scope, number, value.type)]
+            case "Unsqueeze" if has_axes_input:
+                taken += [self.shared_constant(scope, [0])]
+                sizes = (1, *shape)
+            case "Squeeze" | "ReduceSum" if has_axes_input and shape and (kind == "ReduceSum" or shape[0] == 1):
+                taken += [self.shared_constant(scope, [0])]
+                sizes = shape[1:]
+                given = {"keepdims": 0} if kind == "ReduceSum" else {}
+            case "Transpose" if len(shape) == 2:
+                sizes = shape[::-1]
+                given = {"perm": [1, 0]}
+            case "Reshape" if shape and all(shape):
+                sizes = first.sizes if shape != first.sizes else (prod(shape),)
+                taken += [self.shared_constant(scope, sizes)]
+            case "Concat" | "Softmax" if shape and (kind == "Concat" or is_float):
+                given = {"axis": 0}
+            case "Cast":
+                to = first.type if value.type != first.type else self.chance.choice(OTHER_TYPES[value.type])
+                given = {"to": type_number(to)}
+            case "Clip" if is_float:
+                taken += [self.shared_constant(scope, self.chance.choice(CHAIN_CONSTANTS), to) for _ in range(2)]
+            case "Slice" if shape and shape[0] > 1:
+                start = self.chance.choice((0, 1))
+                taken += [
+                    self.shared_constant(scope, [each]) for each in (start, self.chance.choice((shape[0], 99)), 0)
+                ]
+                sizes = (shape[0] - start, *shape[1:])
+            case "MatMul" | "Gemm" if len(shape) == 2 and is_float:
+                taken += [self.pick(scope, to, (shape[1], shape[1]))]
+                taken += [self.pick(scope, to, (shape[1],))] if kind == "Gemm" else []
+            case "Where":
+                taken = [self.condition(scope), value, self.pick_like(scope, value)]
+            case _ if kind not in {"Neg", "Abs"} and not (kind in UNARY and is_float):
+                return None
+        return self.add(scope, kind, taken, like=TypedName("", to, sizes), **given)
+
+    def shared_constant(self, scope: DrawnGraph, elements: Any, type: str = "int64") -> TypedName:
+        """Return a constant of given elements: often one that other nodes read, also in an outer graph."""
+        array = np.array(elements, dtype_of(type_number(type)))
+        key = (type, array.shape, array.tobytes())
+        known = [value for value in self.constants.get(key, ()) if any(value in each.values for each in scope.around)]
+        if known and self.is_likely(0.6):
+            return known[0]
+        value = self.constant(scope, elements, type)
+        if scope is self.main and value.name in {each.name for each in scope.initializers} and self.is_likely(0.1):
+            self.overridable.append(value)
+        self.constants.setdefault(key, []).append(value)
+        return value
 
     def scalar(self, scope: DrawnGraph) -> None:
         """Add a node that computes R, T or a condition."""

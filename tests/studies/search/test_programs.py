@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import suppress
 
 import numpy as np
@@ -46,6 +47,23 @@ def test_programs_have_control_flow_calls_and_several_tested_nodes(operator: str
         assert sum(op_type in each for each in present) >= 5
     assert sum(bool(model.functions) for model in models) >= 20
     assert sum(each.count(tested) > 1 for each in present) >= 30
+    if operator == PASS_NAME:
+        assert_patterns_have_surroundings(models)
+
+
+def assert_patterns_have_surroundings(models: list[onnx.ModelProto]) -> None:
+    """Patterns convert types, are in subgraphs, share constants, and have constants that a caller can replace."""
+    shared = 0
+    for model in models:
+        read = Counter(name for node in all_nodes(model) for name in node.input)
+        shared += any(read[tensor.name] > 1 for tensor in model.graph.initializer)
+    assert shared >= 10
+    inner = [node.op_type for model in models for node in all_nodes(model) if node not in model.graph.node]
+    assert {"Cast", "Clip", "Slice", "ReduceSum", "Unsqueeze", "Mul"} <= {*inner}
+    fed = [{value.name for value in model.graph.input} for model in models]
+    assert any(
+        tensor.name in names for model, names in zip(models, fed, strict=True) for tensor in model.graph.initializer
+    )
 
 
 @pytest.mark.parametrize("operator", OPERATORS)
