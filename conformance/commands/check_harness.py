@@ -24,7 +24,7 @@ def check_harness(
     from conformance.subjects.environments.registry import find_interpreter
     from conformance.subjects.harness_check.check import check_harness, print_outcome, print_summary
     from conformance.subjects.harness_check.harness_session import RuleState
-    from conformance.subjects.isolation.child_process import subject_command
+    from conformance.subjects.isolation.subject_client import subject_command
 
     kinds = {harness: SubjectKind.BACKEND, backend: SubjectKind.BACKEND, optimizer: SubjectKind.OPTIMIZER}
     named = [SubjectName.parse(text, kind) for text, kind in kinds.items() if text]

@@ -7,5 +7,5 @@
 - `harness_check`: checks that a harness follows the protocol
 
 Imports: `base`, `exact`, `corpus`.
-Begin with `calling/subject_names.py`, or with `isolation/child_process.py` for the process of a subject.
+Begin with `calling/subject_names.py`, or with `isolation/subject_client.py` for the process of a subject.
 """

@@ -18,7 +18,7 @@ from conformance.corpus.cases.case_loading import load_case
 from conformance.corpus.cases.corpus import MANIFEST, open_corpus
 from conformance.run.corpus_run.recorder import Recorder
 from conformance.run.expectations.criterion import Completeness, PassCriterion
-from conformance.run.expectations.rules import CriterionSettings
+from conformance.run.expectations.criterion_settings import CriterionSettings
 from conformance.run.judging.execute import judge_case
 from conformance.run.judging.judging_options import ExecutionOptions
 from conformance.run.results.records import HistoryRecord, Selection

@@ -8,8 +8,8 @@ from conformance.base.verdicts import Level, Verdict
 from conformance.corpus.cases.case_loading import load_case
 from conformance.run.corpus_run.recorder import Recorder
 from conformance.run.expectations.criterion import Completeness, PassCriterion
+from conformance.run.expectations.criterion_settings import CriterionSettings
 from conformance.run.expectations.expectations_file import Expectation, Expectations
-from conformance.run.expectations.rules import CriterionSettings
 from conformance.run.judging.execute import judge_case
 from conformance.run.results.records import Judged, Selection
 from conformance.subjects.calling.subject_names import Subject

@@ -156,13 +156,20 @@ def _tensor_faults(model: onnx.ModelProto) -> Iterator[str]:
             yield f"{name}: {'it is a segment' if is_part else 'the number of elements does not match the shape'}"
 
 
-def find_missing_functions(before: onnx.ModelProto, after: onnx.ModelProto) -> Iterator[str]:
+def _find_missing_functions(before: onnx.ModelProto, after: onnx.ModelProto) -> Iterator[str]:
     """Yield a description of each function that `after` still calls but that only `before` defines."""
     gone = {*map(function_name, before.functions)} - {*map(function_name, after.functions)}
     called = {called_name(node) for node in all_nodes(after)} if gone else set()
     yield from (
         f"function {_qualified_name(name)} is called but was removed" for name in sorted(gone & called) if name[0]
     )
+
+
+def find_new_faults(before: onnx.ModelProto, after: onnx.ModelProto) -> Iterator[str]:
+    """Yield descriptions of faults of a rewritten model that onnx's checker does not detect and that `before` lacks."""
+    yield from _find_missing_functions(before, after)
+    known = {*find_unchecked_faults(before)}
+    yield from (fault for fault in find_unchecked_faults(after) if fault not in known)
 
 
 def _qualified_name(name: FunctionName) -> str:

@@ -22,7 +22,7 @@ from conformance.own.audit.audit_report import AuditDocument, AuditOutcome
 from conformance.own.audit.judgement import NodeVerdict
 from conformance.run.expectations.conditions import ConditionContext
 from conformance.run.expectations.criterion import Completeness, PassCriterion, case_facts
-from conformance.run.expectations.rules import CriterionSettings
+from conformance.run.expectations.criterion_settings import CriterionSettings
 from conformance.run.report.report_files import ReportFiles, write_reports
 from conformance.run.results.recorded_environment import describe_environment
 from conformance.run.results.records import (
@@ -117,7 +117,7 @@ def audit_results(document: AuditDocument, expectations: Mapping[str, Expectatio
     for case, judged in found.values():
         assessment = Assessment(level=case.level, expected=criterion.expected(judged, _no_case))
         result = Result.assessed(judged, assessment)
-        result.unexpected = not criterion.judge(result, partial(case_facts, case))
+        result.unexpected = not criterion.assess(result, partial(case_facts, case))
         results.append(result)
     commands = [audit.command for audit in document.audits if audit.command]
     reasons = criterion.reasons(Completeness(len(results), len(results), is_selection=document.is_part))

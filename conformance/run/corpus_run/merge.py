@@ -17,7 +17,7 @@ from conformance.base.errors import CorpusError, ResultsError
 from conformance.corpus.cases.corpus import read_manifest
 from conformance.run.diagnosis.collected_results import ResultCollector
 from conformance.run.expectations.criterion import CaseFacts, Completeness, MissingCause, PassCriterion, case_facts
-from conformance.run.expectations.rules import recorded_criterion
+from conformance.run.expectations.criterion_settings import recorded_criterion
 from conformance.run.results.recorded_environment import join_identities
 from conformance.run.results.records import ArchiveRecord, Diagnosed, Footer, Header, Selection, Shard
 from conformance.run.results.result_releases import separate_releases
@@ -110,7 +110,7 @@ def merge_runs(runs: Sequence[Results], corpus: Corpus | None = None) -> MergedR
         return case_facts(run_of_case[case].cases[case])
 
     judged: dict[Key, ResultRow] = {
-        (row.subject, row.case): replace(row, unexpected=not criterion.judge(row, partial(facts, row.case)))
+        (row.subject, row.case): replace(row, unexpected=not criterion.assess(row, partial(facts, row.case)))
         for row in rows
     }
     return MergedRun(runs, header, judged, _footer(runs, header, criterion, _diagnose(runs, corpus)))

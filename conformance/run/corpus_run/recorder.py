@@ -29,7 +29,7 @@ from conformance.run.corpus_run.environment_versions import run_environment, sub
 from conformance.run.corpus_run.resume import PartialResults, different_run_error
 from conformance.run.diagnosis.collected_results import ResultCollector
 from conformance.run.expectations.criterion import CaseFacts, Completeness, case_facts
-from conformance.run.expectations.rules import Standing
+from conformance.run.expectations.criterion_settings import Standing
 from conformance.run.results.failure_groups import CaseResult, FailureGrouper
 from conformance.run.results.missing_operators import missing_operator_sentences, other_operators_sentence
 from conformance.run.results.outcome_counts import count_node_shares
@@ -195,7 +195,7 @@ class JudgedResults:
         """
         case = self._corpus.cases[judged.case]
         result = Result.assessed(judged, self._assess(judged))
-        is_expected = self.criterion.judge(result, lambda: self._facts_of(case.id))
+        is_expected = self.criterion.assess(result, lambda: self._facts_of(case.id))
         result.unexpected = not is_expected
         self._verdicts[result.subject, result.case] = result.verdict
         if not self._is_failure_of_base(result):

@@ -26,8 +26,8 @@ from conformance.run.corpus_run.recorder import Recorder
 from conformance.run.corpus_run.resume import InterruptedRun, check_before_start, check_can_resume
 from conformance.run.corpus_run.settings import command_line, select_cases, select_shard
 from conformance.run.expectations.criterion import Completeness, MissingCause, PassCriterion
+from conformance.run.expectations.criterion_settings import criterion_for_run
 from conformance.run.expectations.expectations_file import read_expectations_by_subject
-from conformance.run.expectations.rules import criterion_for_run
 from conformance.run.judging.profile_rules import load_profile
 from conformance.run.results.records import FLAG_GIVEN, Selection
 from conformance.subjects.calling.subject_names import SubjectKind

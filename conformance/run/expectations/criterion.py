@@ -20,7 +20,6 @@ from conformance.run.expectations.support import SupportCounter
 from conformance.run.results.failure_groups import location_file
 from conformance.run.results.missing_operators import named_operators
 from conformance.run.results.outcome_counts import is_known_failure
-from conformance.run.results.records import Expected
 from conformance.run.results.results_file import UnexpectedKind, unexpected_kind, unnamed_checks
 from conformance.subjects.calling.subject_names import SubjectKind
 
@@ -28,9 +27,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from conformance.corpus.cases.case_loading import CaseInMemory
+    from conformance.run.expectations.criterion_settings import CriterionSettings
     from conformance.run.expectations.expectations_file import Expectation, Expectations
-    from conformance.run.expectations.rules import CriterionSettings
-    from conformance.run.results.records import CaseRecord, Judged, Result, ResultRow
+    from conformance.run.results.records import CaseRecord, Expected, Judged, Result, ResultRow
 
 
 ELEMENT_TYPES = frozenset(
@@ -306,18 +305,11 @@ class PassCriterion:
         if file is None or entry is None:
             return None
         is_compared = entry.mutants and result.verdict is entry.verdict and not result.varies
-        return Expected(
-            entry.verdict,
-            entry.reason,
-            entry.issue,
-            entry.location_of(result.case),
-            list(entry.checks),
-            intermittent=entry.intermittent,
-            mutants=list(entry.mutants),
-            has_other_cause=bool(is_compared) and _has_other_cause(entry, file, result, load),
+        return entry.expected(
+            result.case, has_other_cause=bool(is_compared) and _has_other_cause(entry, file, result, load)
         )
 
-    def judge(self, result: ResultRow, facts: Callable[[], CaseFacts]) -> bool:
+    def assess(self, result: ResultRow, facts: Callable[[], CaseFacts]) -> bool:
         """Count a result, and return whether the run may pass with it.
 
         Args:
@@ -352,7 +344,7 @@ class PassCriterion:
             case UnexpectedKind.REGRESSED:
                 meant = _baseline_text(result)
             case UnexpectedKind.VIOLATES:
-                meant = ", ".join(unnamed_checks(result, self.settings.level))
+                meant = ", ".join(unnamed_checks(result, self.settings.level, expected.checks if expected else ()))
             case UnexpectedKind.OTHER_CAUSE if expected:
                 location, meant = location_file(location), expected.mutants[0]
         self._unexpected[UnexpectedGroup(kind, subject, facts().family, verdict, location, meant)].append(case)

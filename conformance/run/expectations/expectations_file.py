@@ -27,6 +27,7 @@ from conformance.base.serialization.decoding import MalformedError, decode_toml
 from conformance.base.verdicts import Verdict
 from conformance.run.expectations.conditions import Condition, ConditionContext, parse_condition, string_tuple
 from conformance.run.expectations.support import Support, parse_supports
+from conformance.run.results.records import Expected
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -101,6 +102,19 @@ class Expectation:
     def location_of_pattern(self, number: int) -> str:
         """Return the location of a pattern; if it is unknown, the location of the entry."""
         return self.lines[number] if number < len(self.lines) else self.location
+
+    def expected(self, case: str, *, has_other_cause: bool = False) -> Expected:
+        """Return the record of what the entry expects of a case that it matches."""
+        return Expected(
+            self.verdict,
+            self.reason,
+            self.issue,
+            self.location_of(case),
+            list(self.checks),
+            intermittent=self.intermittent,
+            mutants=list(self.mutants),
+            has_other_cause=has_other_cause,
+        )
 
 
 def _compile(patterns: Sequence[str]) -> re.Pattern[str]:

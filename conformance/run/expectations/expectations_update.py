@@ -41,7 +41,13 @@ from conformance.run.expectations.support import SupportCounter
 from conformance.run.mutants import mutants_by_id
 from conformance.run.results.failure_groups import CaseResult, FailureGrouper, cause_text
 from conformance.run.results.known_faults import known_faults_in
-from conformance.run.results.results_file import fail_level, is_partial, is_worse_than_baseline
+from conformance.run.results.results_file import (
+    UnexpectedKind,
+    difference_from_entry,
+    fail_level,
+    is_partial,
+    is_worse_than_baseline,
+)
 from conformance.subjects.calling.subject_names import SubjectKind
 
 if TYPE_CHECKING:
@@ -516,24 +522,17 @@ def _entry_updates(entries: Sequence[Expectation], results: _SubjectResults) -> 
             continue
         update = updates[number]
         entry = entries[number]
-        verdict = result.verdict
-        expected = entry.verdict
-        may_pass = entry.intermittent and verdict is Verdict.PASS
-        unnamed = set(results.checks[case]) - set(entry.checks) if entry.checks else set()
-        is_other = unnamed or _has_other_cause(entry, result)
-        if (verdict is expected and not is_other) or may_pass or case not in results.judged:
+        recorded = result.expected
+        is_other = recorded is not None and recorded.has_other_cause and tuple(recorded.mutants) == entry.mutants
+        expected = entry.expected(case, has_other_cause=is_other)
+        difference = difference_from_entry(result, expected, fail_level(results.run.header))
+        if difference is None or case not in results.judged:
             update.kept.add(case)
-        elif verdict is expected or verdict is Verdict.PASS:
-            update.removed.add(case)
+        elif difference is UnexpectedKind.DIFFERS:
+            update.changed[result.verdict].add(case)
         else:
-            update.changed[verdict].add(case)
+            update.removed.add(case)
     return updates
-
-
-def _has_other_cause(entry: Expectation, result: ResultRow) -> bool:
-    """Return whether the run found that a failure is not the one of the entry with these mutants."""
-    expected = result.expected
-    return expected is not None and expected.has_other_cause and tuple(expected.mutants) == entry.mutants
 
 
 def _remove_outdated_reasons(

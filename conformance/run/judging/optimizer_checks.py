@@ -33,7 +33,7 @@ from conformance.exact.models.comparison import (
     remove_trailing_empty_names,
 )
 from conformance.exact.models.graphs import Scope, called_name, constant_names
-from conformance.exact.models.model_validity import find_missing_functions, find_unchecked_faults
+from conformance.exact.models.model_validity import find_new_faults
 from conformance.exact.models.summaries import MAX_SHOWN_ELEMENTS, shortest_decimal
 from conformance.run.judging.compare import format_array
 from conformance.run.judging.optimizer_run import NotJudged, checker_error, equal_outputs, is_elementwise_admissible
@@ -128,12 +128,7 @@ def check_validity(run: OptimizerRun) -> Violation | None:
     the model did not have them before: a called function is missing, a function does not compute one of its outputs, or
     a tensor does not have the number of elements of its shape.
     """
-    fault = checker_error(run.after)
-    if fault is None:
-        fault = next(find_missing_functions(run.task.model, run.after), None)
-    if fault is None:
-        loose = {*find_unchecked_faults(run.task.model)}
-        fault = next((end for end in find_unchecked_faults(run.after) if end not in loose), None)
+    fault = checker_error(run.after) or next(find_new_faults(run.task.model, run.after), None)
     return None if fault is None else Violation(ViolationKind.INVALID_MODEL, detail=fault)
 
 

@@ -34,6 +34,7 @@ from conformance.run.results.records import (
     ArchiveRecord,
     CaseRecord,
     CaseRow,
+    Expected,
     Footer,
     Header,
     Result,
@@ -427,30 +428,29 @@ def unexpected_kind(result: ResultRow, fail_level: Level) -> UnexpectedKind | No
     """
     if result.varies:
         return UnexpectedKind.VARIES
-    kind = _difference(result, fail_level)
+    if result.expected is not None:
+        kind = difference_from_entry(result, result.expected, fail_level)
+    else:
+        kind = UnexpectedKind.UNEXPECTED if result.verdict.is_defect else None
     if kind is None or result.baseline is None:
         return kind
     return UnexpectedKind.REGRESSED if is_worse_than_baseline(result) else None
 
 
-def _difference(result: ResultRow, fail_level: Level) -> UnexpectedKind | None:
-    """Return the way in which a result differs from its expectation, or None if it does not."""
-    expected = result.expected
+def difference_from_entry(result: ResultRow, entry: Expected, fail_level: Level) -> UnexpectedKind | None:
+    """Return the way in which a result differs from an entry of an expectations file, or None if it does not."""
     verdict = result.verdict
-    if expected is None:
-        return UnexpectedKind.UNEXPECTED if verdict.is_defect else None
-    if verdict == expected.verdict:
-        if expected.has_other_cause:
+    if verdict == entry.verdict:
+        if entry.has_other_cause:
             return UnexpectedKind.OTHER_CAUSE
-        return UnexpectedKind.VIOLATES if unnamed_checks(result, fail_level) else None
+        return UnexpectedKind.VIOLATES if unnamed_checks(result, fail_level, entry.checks) else None
     if verdict is Verdict.PASS:
-        return None if expected.intermittent else UnexpectedKind.PASSES
+        return None if entry.intermittent else UnexpectedKind.PASSES
     return UnexpectedKind.DIFFERS
 
 
-def unnamed_checks(result: ResultRow, fail_level: Level) -> list[str]:
-    """Return the checks that a graph optimizer violates and that the expectation of the result does not list."""
-    named = result.expected.checks if result.expected else []
+def unnamed_checks(result: ResultRow, fail_level: Level, named: Sequence[str]) -> list[str]:
+    """Return the checks that a graph optimizer violates and that an entry does not list; an empty list allows all."""
     return [name for name in result.violated_checks(fail_level) if named and name not in named]
 
 

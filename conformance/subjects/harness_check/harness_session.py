@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from conformance.base.processes.start import start_in_session
 from conformance.base.serialization.decoding import MalformedError, decode_json, read_own_toml, schema_violation
-from conformance.subjects.isolation.child_process import ScratchFolders
 from conformance.subjects.isolation.protocol import PROTOCOL_VERSION
 from conformance.subjects.isolation.proxies import encode_value
+from conformance.subjects.isolation.subject_client import ScratchFolders
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -3,7 +3,7 @@
 The program in the child process is `conformance/subjects/calling/harness.py` for a subject written in Python. Modules,
 from the child process to the suite:
 
-- `child_process`: one harness process, with its pipes and time limits, and the client that sends commands to it and
+- `subject_client`: one harness process, with its pipes and time limits, and the client that sends commands to it and
   restarts it after a failure.
 - `protocol`: encoding of the messages, their limits, and the exceptions for failures of a subject.
 - `proxies`: objects with the interface of a backend or graph optimizer; they forward calls to a client.

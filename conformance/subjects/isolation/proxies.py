@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from conformance.exact.models.arrays import Array, Value
-    from conformance.subjects.isolation.child_process import SubjectClient, SubjectProcess
+    from conformance.subjects.isolation.subject_client import SubjectClient, SubjectProcess
 
 
 @cache

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from conformance.subjects.calling.subject_names import Subject, SubjectKind
 from conformance.subjects.environments.registry import find_interpreter
-from conformance.subjects.isolation.child_process import SubjectClient
+from conformance.subjects.isolation.subject_client import SubjectClient
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

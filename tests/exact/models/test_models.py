@@ -20,7 +20,7 @@ from conformance.exact.models.graphs import TRAINING_DOMAIN, call_expansion_prob
 from conformance.exact.models.input_files import GraphInputs, fed_input_names, required_input_names
 from conformance.exact.models.model_validity import (
     check_model,
-    find_missing_functions,
+    find_new_faults,
     find_unchecked_faults,
     has_schemas,
 )
@@ -371,7 +371,7 @@ def test_wrong_number_of_elements_is_found():
 def test_removed_function_with_call_is_found():
     after = calling_model()
     del after.functions[:]
-    (fault,) = find_missing_functions(calling_model(), after)
+    (fault,) = find_new_faults(calling_model(), after)
     assert "acme.Largest" in fault
 
 
@@ -379,7 +379,7 @@ def test_inlined_function_is_not_reported():
     after = calling_model()
     after.graph.node[0].CopyFrom(helper.make_node("Neg", ["X"], ["Y"]))
     del after.functions[:]
-    assert list(find_missing_functions(calling_model(), after)) == []
+    assert list(find_new_faults(calling_model(), after)) == []
 
 
 def test_external_tensor_is_not_checked():

@@ -10,8 +10,8 @@ from runs_in_memory import make_header, make_result, with_fields
 
 from conformance.base.verdicts import Level, Verdict
 from conformance.run.expectations.criterion import MAX_REASONS, CaseFacts, Completeness, PassCriterion
+from conformance.run.expectations.criterion_settings import Baseline, CriterionSettings, recorded_criterion
 from conformance.run.expectations.expectations_file import Expectation, Expectations
-from conformance.run.expectations.rules import Baseline, CriterionSettings, recorded_criterion
 from conformance.run.expectations.support import parse_supports
 from conformance.subjects.calling.subject_names import SubjectKind
 
@@ -46,7 +46,7 @@ def judge(
     """Judge a result, and return whether it is as expected."""
     result = make_result(subject=subject, case=case, level=level, verdict=verdict, **more)
     expected = criterion.expected(result, lambda: pytest.fail("the entry has no mutants"))
-    return criterion.judge(with_fields(result, expected=expected), lambda: facts)
+    return criterion.assess(with_fields(result, expected=expected), lambda: facts)
 
 
 def expecting(*cases: str, verdict: Verdict = FAIL, line: int = 2) -> Expectation:
@@ -159,13 +159,13 @@ class TestExpectedChecks:
         expected = {"verdict": "fail", "reason": "known", "location": "acme.toml:3"}
         texts = expected | ({"checks": list(named)} if named else {})
         result = make_result(level=MUST, verdict=FAIL, expected=texts, checks=checks)
-        return criterion.judge(result, lambda: ADAM), criterion
+        return criterion.assess(result, lambda: ADAM), criterion
 
     @pytest.mark.parametrize(("verdict", "is_expected"), [(PASS, True), (CRASH, True), (FAIL, False)])
     def test_intermittent_failure_may_pass_but_not_fail_in_another_way(self, verdict, is_expected):
         expected = {"verdict": "crash", "reason": "known", "location": "acme.toml:3", "intermittent": True}
         result = make_result(level=MUST, verdict=verdict, expected=expected)
-        assert new_criterion().judge(result, lambda: ADAM) is is_expected
+        assert new_criterion().assess(result, lambda: ADAM) is is_expected
 
     @pytest.mark.parametrize(
         ("violated", "named", "level"),

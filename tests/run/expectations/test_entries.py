@@ -9,9 +9,9 @@ from runs_in_memory import make_case, make_run, plain_case, plain_result, with_f
 from conformance.base.verdicts import Level, Verdict
 from conformance.run.expectations.conditions import ConditionContext, parse_condition
 from conformance.run.expectations.criterion import support_name
+from conformance.run.expectations.criterion_settings import criterion_for_run
 from conformance.run.expectations.expectations_file import parse_expectations
 from conformance.run.expectations.expectations_update import NewEntries, update_expectations
-from conformance.run.expectations.rules import criterion_for_run
 from conformance.run.expectations.support import Support, SupportCounter, parse_supports
 from conformance.run.results.records import CaseRecord
 from conformance.run.results.results_file import Results

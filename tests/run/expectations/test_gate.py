@@ -18,9 +18,9 @@ from conformance.corpus.cases.case_loading import load_case_in_memory, read_case
 from conformance.run.diagnosis.diagnosis_run import CaseTopics, diagnose
 from conformance.run.diagnosis.failure_evidence import can_compose, evidence_family
 from conformance.run.expectations.criterion import PassCriterion, case_facts
+from conformance.run.expectations.criterion_settings import CriterionSettings
 from conformance.run.expectations.expectations_file import Expectations, parse_expectations, read_expectations
 from conformance.run.expectations.expectations_update import NewEntries, update_expectations
-from conformance.run.expectations.rules import CriterionSettings
 from conformance.run.mutants import FAMILIES, catalogue
 from conformance.run.mutants.mutant import compose
 from conformance.run.results.records import case_record
@@ -94,7 +94,7 @@ def is_expected(criterion: PassCriterion, corpus: Corpus, id: str, finding: Coll
     result = result_of(corpus, id, finding)
     expected = criterion.expected(result, partial(load_case_in_memory, corpus, corpus.cases[id]))
     record = case_record(corpus, corpus.cases[id])
-    return criterion.judge(with_fields(result, expected=expected), lambda: case_facts(record))
+    return criterion.assess(with_fields(result, expected=expected), lambda: case_facts(record))
 
 
 def chosen_mutants() -> dict[str, list[Mutant]]:

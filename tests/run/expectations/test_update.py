@@ -14,9 +14,9 @@ from runs_in_memory import DIAGNOSIS, make_result, make_run, plain_case, plain_r
 from conformance.base.verdicts import Level, Verdict
 from conformance.run.expectations import expectations_update as update_module
 from conformance.run.expectations.criterion import CaseFacts, PassCriterion
+from conformance.run.expectations.criterion_settings import CriterionSettings
 from conformance.run.expectations.expectations_file import parse_expectations
 from conformance.run.expectations.expectations_update import NewEntries, update_expectations
-from conformance.run.expectations.rules import CriterionSettings
 from conformance.run.results.failure_groups import mutant_sentence
 from conformance.run.results.known_faults import known_faults
 from conformance.run.results.results_file import Results
@@ -401,7 +401,7 @@ def reasons(text: str, verdicts) -> list[str]:
     for case, verdict in verdicts.items():
         result = make_result(case=case, verdict=verdict)
         expected = criterion.expected(result, lambda: pytest.fail("the entries have no mutants"))
-        criterion.judge(with_fields(result, expected=expected), lambda: CaseFacts("Adam", frozenset()))
+        criterion.assess(with_fields(result, expected=expected), lambda: CaseFacts("Adam", frozenset()))
     return criterion.reasons()
 
 

@@ -17,7 +17,7 @@ from conformance.base.serialization.decoding import schema_violation
 from conformance.base.verdicts import Verdict
 from conformance.run.corpus_run.recorder import Recorder
 from conformance.run.expectations.criterion import Completeness, PassCriterion
-from conformance.run.expectations.rules import CriterionSettings
+from conformance.run.expectations.criterion_settings import CriterionSettings
 from conformance.run.report.report_files import ReportFiles, write_reports
 from conformance.run.results import results_file as results
 from conformance.run.results.records import CorpusRecord, Expected, Selection

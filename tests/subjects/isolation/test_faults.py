@@ -33,7 +33,6 @@ from conformance.subjects.calling.harness import FAULT_CODE, Harness, run_prepar
 from conformance.subjects.calling.request import CaseEnded, call_subject
 from conformance.subjects.calling.subject_loading import load_backend
 from conformance.subjects.calling.subject_names import Subject
-from conformance.subjects.isolation.child_process import STDERR_LIMIT_BYTES, SubjectClient
 from conformance.subjects.isolation.protocol import (
     Limits,
     ProtocolViolation,
@@ -43,6 +42,7 @@ from conformance.subjects.isolation.protocol import (
 )
 from conformance.subjects.isolation.proxies import BackendProxy, OptimizerProxy, PreparedProxy
 from conformance.subjects.isolation.start_subjects import client_of
+from conformance.subjects.isolation.subject_client import STDERR_LIMIT_BYTES, SubjectClient
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

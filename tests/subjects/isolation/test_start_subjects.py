@@ -17,9 +17,9 @@ from conformance.base.errors import SubjectError, UnknownName
 from conformance.run.judging.backend import judge_backend
 from conformance.run.results.results_file import read_results
 from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
-from conformance.subjects.isolation.child_process import START_ATTEMPTS
 from conformance.subjects.isolation.protocol import Limits, parse_memory_size
 from conformance.subjects.isolation.start_subjects import StartingSubjects, client_of
+from conformance.subjects.isolation.subject_client import START_ATTEMPTS
 
 RIGHT = "fake_subject:always_right"
 
@@ -187,12 +187,12 @@ def test_invalid_limit_is_refused(command, option):
 
 INTERRUPTED_START = """
 import signal, sys
-from conformance.subjects.isolation import child_process
+from conformance.subjects.isolation import subject_client
 from conformance.subjects.isolation.protocol import Limits
 
-create = child_process.ScratchFolders.create
-child_process.ScratchFolders.create = lambda: (create(), signal.raise_signal(signal.SIGINT))[0]
-child_process.SubjectProcess([sys.executable, "-c", "input()"], Limits(30))
+create = subject_client.ScratchFolders.create
+subject_client.ScratchFolders.create = lambda: (create(), signal.raise_signal(signal.SIGINT))[0]
+subject_client.SubjectProcess([sys.executable, "-c", "input()"], Limits(30))
 """
 
 
