@@ -137,7 +137,7 @@ def pipeline(kind: str, folder: Path) -> Path:
     words, numbers = StringTensorType([None, 1]), FloatTensorType([None, 2])
     types: list[tuple[str, Any]]
     if kind == "words":
-        fitted = make_pipeline(TfidfVectorizer(), LogisticRegression()).fit(TEXTS, labels)
+        fitted = make_pipeline(TfidfVectorizer(lowercase=False), LogisticRegression()).fit(TEXTS, labels)
         types = [("text", words)]
     else:
         columns = np.array([[k % 5, k * k % 7, "abc"[k % 3]] for k in range(60)], object)
@@ -343,7 +343,7 @@ def measure(verb: str, command: Sequence[str], lines: int = 1) -> Measured:
         _, status, usage = os.wait4(child.pid, 0)
         child.returncode = os.waitstatus_to_exitcode(status)
     start = next((number for number, line in enumerate(printed) if line.startswith(("error:", "Traceback"))), -lines)
-    answer = short(" ".join(line.strip() for line in printed[start:]))
+    answer = " ".join(" ".join(printed[start:]).replace(f"{REPOSITORY}/", "").replace("|", "/").split())
     return Measured(verb, usage.ru_utime + usage.ru_stime, usage.ru_maxrss // 1024, answer)
 
 
@@ -361,8 +361,8 @@ def measure_verbs(model: AuditedFile, work: Path) -> list[Measured]:
     found = [
         measure("audit", [*suite, "audit", str(path), "-b", "onnxruntime", *given]),
         measure("blame", [*suite, "blame", str(path), "-b", unoptimized, "-b", "onnxruntime", *given], 2),
-        measure("generate --model", [*suite, "generate", "--model", str(path), "--output", corpus, *given], 2),
-        measure("export", [*suite, "export", "--data", corpus, exported]),
+        measure("generate --model", [*suite, "generate", "--model", str(path), "--output", corpus, *given], 5),
+        measure("export", [*suite, "export", "--data", corpus, exported], 2),
     ]
     if (folder / "exported").exists():
         write_candidates(folder / "exported", folder / "outputs")
@@ -404,7 +404,8 @@ def verbs_page(models: Sequence[AuditedFile], work: Path) -> Iterator[str]:
         "Seconds of CPU and memory of the largest process, for users who want to know what a verb costs on a model.",
         "`nox -s models` writes this page; the models come inside packages, and none is copied.",
         "`blame` compares ONNX Runtime without and with its optimizations. The judge in C judges the outputs of",
-        "ONNX Runtime for the cases of `generate --model`, in the folder of `export`.",
+        "ONNX Runtime for the cases of `generate --model`, in the folder of `export`. The memory is at least that of",
+        "the program that starts a verb.",
         "",
         f"Packages: {', '.join(versions)}.",
         "",

@@ -265,8 +265,10 @@ MAX_OWN_TEXTS = 64
 """Maximum number of texts of pseudo-random inputs that come from attributes of the model."""
 
 
-def random_texts(seed: str, shape: Sequence[int], nodes: Iterable[onnx.NodeProto]) -> Array:
-    """Return a pseudo-random tensor of strings: texts of `TEXTS`, and of the attributes of nodes."""
+def random_texts(
+    seed: str, shape: Sequence[int], nodes: Iterable[onnx.NodeProto], others: Sequence[str] = TEXTS
+) -> Array:
+    """Return a pseudo-random tensor of strings: texts of attributes of nodes, and other texts."""
     found: dict[str, None] = {}
     own = (
         text
@@ -277,7 +279,7 @@ def random_texts(seed: str, shape: Sequence[int], nodes: Iterable[onnx.NodeProto
     for content in islice(own, MAX_OWN_TEXTS):
         with suppress(UnicodeDecodeError):
             found[content.decode()] = None
-    texts = [*TEXTS, *islice(cycle(found), max(len(found), len(TEXTS)))]
+    texts = [*others, *islice(cycle(found), max(len(found), len(others)))] or [*TEXTS]
     places = pseudo_random_array(seed, shape, np.float64, 0.0, float(len(texts)))
     return object_array((texts[min(int(place), len(texts) - 1)] for place in places.flat), shape)
 

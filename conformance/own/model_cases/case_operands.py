@@ -21,7 +21,7 @@ from conformance.exact.declarations.hard_values import (
     operand_rule,
 )
 from conformance.exact.models.arrays import is_computed, is_text
-from conformance.own.graphs.model_inputs import random_texts
+from conformance.own.graphs.model_inputs import TEXTS, random_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -173,7 +173,8 @@ class Operands:
             return value.array
         node, place = self._places[name]
         if is_text(value.dtype):
-            return random_texts(f"{node.op_type}/X{place}", value.shape, self._part.nodes)
+            others = () if node.op_type == "OneHotEncoder" else TEXTS  # a text that is no category can be an error
+            return random_texts(f"{node.op_type}/X{place}", value.shape, self._part.nodes, others)
         kind = operand_rule(node, self._part.opset, place)
         if isinstance(kind, Rule):
             return self._from_rule(kind, node, place, value.dtype, value.shape)

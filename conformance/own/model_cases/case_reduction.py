@@ -33,11 +33,13 @@ class Step(NamedTuple):
         base: a power of two; a size below twice the base stays.
         largest_factor: the largest factor between two sizes that is kept.
         keeps_products: whether a product or a sum of sizes that all stay is kept, too. It may be a coincidence.
+        only_largest: whether all sizes but the largest stay, such as those that a kernel and pads determine.
     """
 
     base: int
     largest_factor: int
     keeps_products: bool = True
+    only_largest: bool = False
 
 
 STEPS = (
@@ -52,8 +54,14 @@ STEPS = (
 )
 """The reductions that are tried in turn; the first that is small enough counts."""
 
-EXACT_OPERATORS = frozenset(("Attention", "GRU", "LSTM", "LinearAttention", "RNN", "RotaryEmbedding"))
+LAST_STEPS = (Step(16, 8, only_largest=True), Step(4, 4, only_largest=True))
+"""The reductions that are tried after all others."""
+
+EXACT_OPERATORS = frozenset(("Attention", "LinearAttention", "RotaryEmbedding"))
 """Operators whose sizes are products of attributes and other sizes, which shape inference does not check."""
+
+GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
+"""The number of gates of a recurrent operator, which is a factor of sizes that shape inference does not check."""
 
 MIN_SUMMAND = 8
 """A sum with a summand up to this number is taken for a coincidence."""
@@ -128,7 +136,8 @@ def reduced_part(part: Part, step: Step) -> Part | None:
         return None
     attributes = (each for node in part.nodes for each in node.attribute)
     kernels = {size for each in attributes if each.name == "kernel_shape" for size in each.ints}
-    sizes = reduced_sizes(sizes_of(part), step, kernels)
+    every = sizes_of(part)
+    sizes = reduced_sizes(every, step, every - {max(every)} if step.only_largest and every else kernels)
     operands = {name: _reduced(value, sizes, is_kept=name in part.kept) for name, value in part.operands.items()}
     nodes = tuple(_with_sizes(node, sizes) for node in part.nodes)
     names = [name for node in nodes for name in node.output]
@@ -141,7 +150,25 @@ def reduced_part(part: Part, step: Step) -> Part | None:
         return None
     if any(0 in shape and 0 not in part.shapes[name] for name, shape in shapes.items()):
         return None
+    if not all(_fits_gates(node, operands) for node in nodes if node.op_type in GATES):
+        return None
     return replace(part, nodes=nodes, operands=operands, shapes=shapes)
+
+
+def _fits_gates(node: onnx.NodeProto, operands: Mapping[str, TypedValue]) -> bool:
+    """Return whether the sizes of a recurrent node fit its number of gates and its hidden size."""
+    gates = GATES[node.op_type]
+    X, W, R, *others = (operands[name].shape if name in operands else None for name in node.input)
+    hidden = next((each.i for each in node.attribute if each.name == "hidden_size"), 0)
+    bias = others[0] if others else None
+    return (
+        X is not None
+        and W is not None
+        and R is not None
+        and W[1:] == (gates * hidden, X[-1])
+        and R[1:] == (gates * hidden, hidden)
+        and (bias is None or bias[1:] == (2 * gates * hidden,))
+    )
 
 
 def _reduced(value: TypedValue, sizes: Mapping[int, int], *, is_kept: bool) -> TypedValue:

@@ -19,8 +19,10 @@ from conformance.base.serialization.printable_text import one_line, shorten_midd
 from conformance.base.verdicts import Level, Unsupported
 from conformance.corpus.cases.case import MODELS_CORPUS, REGION_TAG, Case
 from conformance.exact.models.arrays import Array, type_name
-from conformance.exact.models.graphs import MAIN_DOMAINS, all_nodes, called_name, copy_of, is_operator, subgraphs_of
+from conformance.exact.models.graphs import MAIN_DOMAINS, called_name, copy_of, is_operator, subgraphs_of
 from conformance.exact.models.input_files import DeclaredInput, required_inputs
+from conformance.exact.reference.enclosures import OTHER_DOMAINS
+from conformance.exact.reference.enclosures.machine_learning import MAP_OPERATORS
 from conformance.exact.reference.node_enclosures import NodeScope, answer_of, enclose_by_any_text, evaluate_nodes
 from conformance.exact.reference.numbers.enclosure import Enclosure, Tensor
 from conformance.exact.reference.oracle import Answer, quiet_evaluation
@@ -37,7 +39,7 @@ from conformance.own.graphs.model_inputs import (
 )
 from conformance.own.graphs.tensor_borders import has_other_inputs, with_tensor_inputs
 from conformance.own.model_cases.case_operands import Operands
-from conformance.own.model_cases.case_reduction import STEPS, reduced_part
+from conformance.own.model_cases.case_reduction import LAST_STEPS, STEPS, reduced_part
 from conformance.own.model_cases.earlier_answers import CaseComputation, EarlierAnswers
 from conformance.own.model_cases.parts import Part, part_of_nodes
 from conformance.own.model_cases.region_cases import PRODUCTS, Regions
@@ -94,10 +96,7 @@ def given_models(models: Sequence[LoadedModel], inputs: Path | None, shapes: Seq
 
     Raises:
         UsageError: the rank of an input is missing, the inputs cannot be read, or the options contradict.
-        ModelError: onnx has no schema of an operator.
     """
-    for model in models:
-        _check_schemas(model)
     if inputs is not None:
         if len(models) > 1 or shapes:
             raise UsageError("options-conflict.models")
@@ -108,18 +107,6 @@ def given_models(models: Sequence[LoadedModel], inputs: Path | None, shapes: Seq
     sizes = parse_shapes(shapes)
     check_shape_names((model.prepared.graph for model in models), sizes)
     return [_with_chosen_sizes(model, sizes) for model in models]
-
-
-def _check_schemas(model: LoadedModel) -> None:
-    """Check that onnx has a schema of each operator.
-
-    Raises:
-        ModelError: it has none.
-    """
-    for node in all_nodes(model.prepared):
-        domain, operator, _ = called_name(node)
-        if not onnx.defs.has(operator, domain):
-            raise ModelError("operator-without-schema", path=model.path, operator=operator, domain=domain or "ai.onnx")
 
 
 def _with_chosen_sizes(model: LoadedModel, given: Mapping[str, tuple[int, ...]]) -> GivenModel:
@@ -282,10 +269,19 @@ def _parts(given: GivenModel, found: ModelCases, progress: Callable[[str], None]
                 continue
             part = part_of_nodes(given.model, chosen, graph.values, regions.used_outside(numbers))
             if part is None:
-                found.left_out[operators, "a shape depends on inputs (see --inputs), or a value is not a tensor"] += 1
+                found.left_out[operators, _why_no_part(chosen)] += 1
                 continue
             node_name = chosen[0].name or next(iter(chosen[0].output), "")
             yield part, shorten_middle(one_line(f"{given.model.path.stem}, {node_name}"), MAX_PLACE_LENGTH)
+
+
+def _why_no_part(nodes: Sequence[onnx.NodeProto]) -> str:
+    """Return why the types and shapes of the values of some nodes are not known."""
+    if any(node.op_type in MAP_OPERATORS for node in nodes):
+        return "no operator takes a map apart, and files of a case have tensors"
+    if not all(map(_has_page, nodes)):
+        return "onnx has no schema of the operator, and the suite no reference"
+    return "a shape depends on inputs (see --inputs), or is not known after another node"
 
 
 def _sized(part: Part, earlier: EarlierAnswers, *, has_values: bool) -> _Sized | Unsupported:
@@ -293,9 +289,12 @@ def _sized(part: Part, earlier: EarlierAnswers, *, has_values: bool) -> _Sized |
     if not has_values and any(map(_has_values_in_attributes, part.nodes)):
         return Unsupported("its attributes have values of the model, which --no-values leaves out")
     reason = Unsupported("its tensors are large, and their sizes cannot be reduced")
+    if not all(map(_has_page, part.tested)):
+        return Unsupported("onnx has no schema of the operator, and the suite no reference")
     made: dict[str, Operands] = {}  # several steps give the same sizes
-    steps = ((step, MAX_CASE_ELEMENTS) for step in (None, *STEPS))
-    for step, limit in (*steps, *((step, MAX_LARGE_CASE_ELEMENTS) for step in reversed(STEPS))):
+    steps = [(step, MAX_CASE_ELEMENTS) for step in (None, *STEPS)]
+    steps += [(step, MAX_LARGE_CASE_ELEMENTS) for step in reversed(STEPS)]
+    for step, limit in (*steps, *((step, MAX_CASE_ELEMENTS) for step in LAST_STEPS)):
         smaller = reduced_part(part, step) if step else part
         if smaller is None or _elements(smaller) > limit:
             continue
@@ -314,6 +313,12 @@ def _sized(part: Part, earlier: EarlierAnswers, *, has_values: bool) -> _Sized |
             continue
         return _Sized(smaller, operands, first)
     return reason
+
+
+def _has_page(node: onnx.NodeProto) -> bool:
+    """Return whether onnx has a schema of the operator of a node, or the suite a reference."""
+    domain, operator, _ = called_name(node)
+    return onnx.defs.has(operator, domain) or operator in OTHER_DOMAINS.get(domain, {})
 
 
 def _has_values_in_attributes(node: onnx.NodeProto) -> bool:

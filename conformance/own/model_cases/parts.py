@@ -119,8 +119,10 @@ class Part:
 
 
 def _version(node: onnx.NodeProto, imports: Mapping[str, int]) -> int:
-    """Return the version of a node's operator: the opset in which its schema last changed."""
+    """Return the version of a node's operator: the opset in which its schema last changed, or without one the opset."""
     domain = normal_domain(node.domain)
+    if not onnx.defs.has(node.op_type, imports[domain], domain):
+        return imports[domain]
     schema = onnx.defs.get_schema(node.op_type, max_inclusive_version=imports[domain], domain=domain)
     return int(schema.since_version)
 

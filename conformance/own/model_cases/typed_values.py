@@ -17,7 +17,16 @@ from onnx import helper
 
 from conformance.base.errors import ModelError
 from conformance.base.verdicts import Unsupported
-from conformance.exact.models.arrays import MAX_RANK, Array, check_shape, is_text, tensor_of, type_name, type_number
+from conformance.exact.models.arrays import (
+    MAX_RANK,
+    Array,
+    check_shape,
+    element_byte_count,
+    is_text,
+    tensor_of,
+    type_name,
+    type_number,
+)
 from conformance.exact.models.external_data import initializer_arrays_in
 from conformance.exact.models.graphs import (
     MAIN_DOMAINS,
@@ -45,6 +54,9 @@ MAX_GIVEN_ELEMENTS = 2**24
 
 MAX_KNOWN_ELEMENTS = 2**10
 """Maximum number of elements of a value that is computed because shapes may depend on it."""
+
+MAX_TEXT_BYTES = 2**20
+"""Maximum size of texts that are computed."""
 
 MAX_DEPTH = 20
 """Maximum depth of nested subgraphs."""
@@ -208,10 +220,11 @@ class _Walk:
     def walk(self, graph: onnx.GraphProto, values: dict[str, Typed], depth: int) -> list[Typed | None]:
         """Add the values of a graph's nodes to `values`, and return the graph's outputs; None for an unknown one."""
         self.found.append(TypedGraph(graph, values))
+        declared = {value.name: _typed_value(value) for value in (*graph.value_info, *graph.output)}
         for number, node in enumerate(graph.node):
             if depth == 0 and number % 50 == 0:
                 self.progress(f"shapes of {number} of {len(graph.node)} nodes")
-            results = self._results(node, values, depth)
+            results = self._results(node, values, depth) or [declared.get(name) for name in node.output]
             values.update((name, each) for name, each in zip(node.output, results, strict=False) if name and each)
         return [values.get(value.name) for value in graph.output]
 
@@ -260,8 +273,8 @@ class _Walk:
             return self._enclosed(node, dict(zip(node.input, taken, strict=True)), is_given=False)
         is_given = any(value.is_given for value in taken)
         limit = MAX_GIVEN_ELEMENTS if is_given else MAX_KNOWN_ELEMENTS
-        if any(each.array is None or each.size > limit or is_text(each.dtype) for each in taken):
-            return []  # texts can double with each node
+        if any(each.array is None or each.size > limit or _is_long(each.array) for each in taken):
+            return []
         return self._enclosed(node, values, is_given=is_given)
 
     def _enclosed(self, node: onnx.NodeProto, values: Mapping[str, TypedValue], *, is_given: bool) -> list[TypedValue]:
@@ -305,6 +318,11 @@ class _Walk:
             tensors = [each if isinstance(each, TypedValue) else None for each in states]
             return [TypedSequence((each,) * count) if each and count else None for each in tensors]
         return states[1 : len(node.input) - 1] if node.op_type == "Loop" else []
+
+
+def _is_long(array: Array) -> bool:
+    """Return whether texts are so long that no further text is computed of them: they can double with each node."""
+    return is_text(array.dtype) and element_byte_count(array) > MAX_TEXT_BYTES
 
 
 def _zeros_of(value: TypedValue) -> Array:

@@ -279,16 +279,51 @@ def test_generate_model_chooses_sizes_of_open_dimensions_and_prints_them(command
     assert "--shape X=2x64x40x40" in found.out
 
 
-@pytest.mark.parametrize(
-    ("field", "value", "code"),
-    [("domain", "com.example", "model.operator-without-schema"), ("op_type", "Convolve", "model.invalid")],
-)
-def test_generate_model_with_unknown_operator_is_refused(command, network, field, value, code):
+def test_generate_model_with_unknown_operator_of_onnx_is_refused(command, network):
     model = onnx.load(network)
-    setattr(model.graph.node[0], field, value)
-    model.opset_import.add(domain="com.example", version=1)
+    model.graph.node[0].op_type = "Convolve"
     onnx.save(model, network)
-    assert_bad_input(command("generate", "--model", network, "--shape", "batch=1"), code, "network.onnx")
+    ended = command("generate", "--model", network, "--shape", "batch=1")
+    assert_bad_input(ended, "model.invalid", "network.onnx")
+
+
+@pytest.mark.parametrize(
+    ("ends", "nodes", "weights", "tags"),
+    [
+        (
+            "(float[8, 1, 256] X) => (float[8, 2, 1, 128] Y)",
+            'Y = GRU<hidden_size = 128, direction = "bidirectional">(X, W, R)',
+            {"W": (2, 384, 256), "R": (2, 384, 128)},
+            {"GRU"},
+        ),
+        (
+            "(float[1, 128, 39, 1] X, float[1, 128, 20, 1] A) => (float[1, 128, 20, 1] Y)",
+            "C = Conv<group = 128, kernel_shape = [20, 1]>(X, W) Y = Add(C, A)",
+            {"W": (128, 1, 20, 1)},
+            {"Conv", "Add", "region"},
+        ),
+    ],
+)
+def test_sizes_that_other_sizes_determine_are_reduced_too(command, here, ends, nodes, weights, tags):
+    model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["": 17]> g {ends} {{ {nodes} }}')
+    for name, shape in weights.items():
+        model.graph.initializer.append(numpy_helper.from_array(np.ones(shape, np.float32), name))
+    onnx.save(model, here / "model.onnx")
+    assert command("generate", "--model", "model.onnx", "--output", "cases").status == 0
+    found = [each for each in documents(here / "cases") if tags <= {*each["tags"]}]
+    assert found
+    assert all(np.prod(each["data_sets"][0]["outputs"][0]["shape"]) < 2**10 for each in found)
+
+
+def test_generate_model_leaves_out_operators_without_schema(command, here):
+    text = """<ir_version: 8, opset_import: ["": 17, "com.example": 1, "com.microsoft": 1]>
+    g (float[3] X) => (float[3] Y) { a = com.example.Own(X)  b = Exp(a)  Y = com.microsoft.QuickGelu(X) }"""
+    model = onnx.parser.parse_model(text)
+    model.graph.value_info.append(helper.make_tensor_value_info("a", TensorProto.FLOAT, [3]))
+    onnx.save(model, here / "own.onnx")
+    assert command("generate", "--model", "own.onnx", "--output", "cases").status == 0
+    assert {each["tags"][0] for each in documents(here / "cases")} == {"Exp", "QuickGelu"}
+    assert "Own" in (here / "cases" / "NOTICE").read_text(encoding="utf-8")
 
 
 def test_generate_model_into_folder_with_files_is_refused(command, here, network):

@@ -26,6 +26,7 @@ from conformance.exact.reference.enclosures.quantization import (
 )
 from conformance.exact.reference.enclosures.regions import REGION_ENCLOSURES
 from conformance.exact.reference.enclosures.sequences import stack
+from conformance.exact.reference.enclosures.text import tokenizer
 from conformance.exact.reference.formulas.elementwise import (
     add_operands,
     gelu,
@@ -854,6 +855,7 @@ MICROSOFT_ENCLOSURES: Mapping[str, NodeEnclosure] = {
     "BiasAdd": lambda _, inputs: [add_operands([tensor(each) for each in inputs])],
     "FastGelu": _fast_gelu,
     "QuickGelu": _quick_gelu,
+    "Tokenizer": tokenizer,
     "SkipLayerNormalization": _skip_normalization,
     "SkipSimplifiedLayerNormalization": _skip_normalization,
     "EmbedLayerNormalization": _embed_layer_normalization,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from conformance.exact.reference.nodes import Node
 
 MAX_MATCHED_LENGTH = 1000
-"""Maximum length of a string that RegexFullMatch matches, so that no pattern takes long."""
+"""Maximum length of a string that a pattern is matched with, so that no pattern takes long."""
 
 
 def _string_concat(_: Node, arrays: Sequence[Any]) -> list[Array]:
@@ -68,8 +68,13 @@ def _string_normalizer(node: Node, arrays: Sequence[Any]) -> list[Array]:
     return [object_array(texts, (len(texts),) if X.ndim == 1 else (1, len(texts)))]
 
 
-def _regex_full_match(node: Node, arrays: Sequence[Any]) -> list[Array]:
-    """Return which strings the pattern matches.
+def _plain(pattern: str) -> str:
+    """Return a pattern with one character for each escape and for each class of characters."""
+    return re.sub(r"\\.", "x", re.sub(r"\[(?:\\.|[^\]\\])*\]", "x", pattern))
+
+
+def _compiled(operator: str, pattern: str, texts: Array) -> re.Pattern[str]:
+    """Return a pattern of an operator, which matches texts.
 
     The syntax is that of RE2. Patterns are evaluated that Python's `re` reads in the same way and matches in a bounded
     time: no flags, lookaround, references or classes by name, and at most three unbounded repetitions.
@@ -77,20 +82,47 @@ def _regex_full_match(node: Node, arrays: Sequence[Any]) -> list[Array]:
     Raises:
         Unsupported: the pattern is another one, or a string is long.
     """
-    (X,) = arrays
-    pattern = node.attributes.get("pattern", "")
-    plain = re.sub(r"\\.", "x", re.sub(r"\[(?:\\.|[^\]\\])*\]", "x", pattern))
+    plain = _plain(pattern)
     repeats = len(re.findall(r"[*+]|\{\d*,\d*\}", plain))
     if re.search(r"\(\?|\)[*+{?]|[*+?}][*+{]", plain) or re.search(r"\\[1-9pPQEACzZxk]|\[:", pattern) or repeats > 3:
-        raise Unsupported("RegexFullMatch with a pattern that the reference does not evaluate")
-    if any(len(text) > MAX_MATCHED_LENGTH or not text.isascii() for text in (*X.flat, pattern)):
-        raise Unsupported("RegexFullMatch of a long string, or of characters outside of ASCII")
+        raise Unsupported(f"{operator} with a pattern that the reference does not evaluate")
+    if any(len(text) > MAX_MATCHED_LENGTH or not text.isascii() for text in (*texts.flat, pattern)):
+        raise Unsupported(f"{operator} of a long string, or of characters outside of ASCII")
     try:
-        compiled = re.compile(pattern, re.ASCII)
+        return re.compile(pattern, re.ASCII)
     except (re.error, OverflowError) as reason:
-        raise Unsupported("RegexFullMatch with an invalid pattern") from reason
+        raise Unsupported(f"{operator} with an invalid pattern") from reason
+
+
+def _regex_full_match(node: Node, arrays: Sequence[Any]) -> list[Array]:
+    """Return which strings the pattern matches."""
+    (X,) = arrays
+    compiled = _compiled("RegexFullMatch", node.attributes.get("pattern", ""), X)
     matches = [compiled.fullmatch(text) is not None for text in X.flat]
     return [np.array(matches, dtype=bool).reshape(X.shape)]
+
+
+def tokenizer(node: Node, arrays: Sequence[Any]) -> list[Array]:
+    """Return the tokens of each string that match an expression, filled up with padding; of com.microsoft.
+
+    Raises:
+        Unsupported: the tokens are what separators leave, have marks, or are none; or the expression is more than one
+            repeated character or class, because the first and the longest match could differ.
+    """
+    (X,) = arrays
+    given = node.attributes
+    if given.get("mark", 0) or "tokenexp" not in given or X.ndim not in (1, 2):
+        raise Unsupported("Tokenizer with marks, or without an expression for tokens")
+    if not re.fullmatch(r".[+*]?", _plain(given["tokenexp"])):
+        raise Unsupported("Tokenizer with an expression that the reference does not evaluate")
+    compiled = _compiled("Tokenizer", given["tokenexp"], X)
+    found = [compiled.finditer(text) for text in X.flat]
+    tokens = [[each[0] for each in row if len(each[0]) >= max(1, given.get("mincharnum", 1))] for row in found]
+    width = max(map(len, tokens), default=0)
+    if not width:
+        raise Unsupported("Tokenizer without a token")
+    padded = (token for each in tokens for token in (*each, *[given.get("pad_value", "")] * (width - len(each))))
+    return [object_array(padded, (*X.shape, width))]
 
 
 def _grams(row: Sequence[Any], node: Node) -> Iterator[tuple[Any, ...]]:

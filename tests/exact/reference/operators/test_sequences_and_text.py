@@ -124,6 +124,26 @@ def test_regex_full_match_of_a_long_text_or_one_outside_of_ascii_is_not_judged(t
         of_known("RegexFullMatch", strings("aab", text), pattern="a+b")
 
 
+def tokens_of(X: Any, **attributes: Any) -> Any:
+    node = onnx.helper.make_node("Tokenizer", ["X"], ["Y"], domain="com.microsoft", **attributes)
+    model = onnx.ModelProto(opset_import=[onnx.OperatorSetIdProto(domain="com.microsoft", version=1)])
+    return enclose(NodeScope.of(model), node, {"X": X})[0].tolist()
+
+
+def test_tokenizer_returns_the_matches_of_a_repeated_class_with_padding() -> None:
+    X = strings("the cat", "", "a,bc")
+    found = tokens_of(X, tokenexp="[a-z]+", pad_value="#", mincharnum=2)
+    assert found == [["the", "cat"], ["#", "#"], ["bc", "#"]]
+
+
+@pytest.mark.parametrize(
+    "given", [{"tokenexp": "a|b"}, {"tokenexp": "[a-z]+", "mark": 1}, {"separators": [" "]}, {"tokenexp": "x"}]
+)
+def test_other_tokenizer_is_not_judged(given: dict[str, Any]) -> None:
+    with pytest.raises(Unsupported):
+        tokens_of(strings("a b"), **given)
+
+
 def test_tf_idf_vectorizer_counts_grams_with_skips() -> None:
     given = {"min_gram_length": 1, "max_gram_length": 2, "max_skip_count": 1, "ngram_counts": [0, 2]}
     given |= {"ngram_indexes": [0, 1, 2], "pool_int64s": [5, 7, 5, 7], "weights": [2.0, 3.0, 0.5]}
