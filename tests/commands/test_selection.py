@@ -28,6 +28,12 @@ SELECTIONS = [
 """Options, and the cases of the small corpus that they select."""
 
 
+def test_line_on_many_selected_cases_is_short(run):
+    ended = run("-b", RIGHT, *(word for case in SMALL[:-1] for word in ("--case", case)))
+    (line,) = (line for line in ended.out.splitlines() if line.startswith("corpus ") and SMALL[0] in line)
+    assert len(" ".join(SMALL)) > 160 > len(line)
+
+
 @pytest.mark.parametrize(("options", "selected"), SELECTIONS)
 class TestRunAndList:
     def test_list_shows_them(self, command, small_corpus, options, selected):

@@ -18,6 +18,7 @@ from conformance.base.serialization.printable_text import (
     print_styled,
     print_table,
     progress_counter,
+    shorten_middle,
 )
 from conformance.base.verdicts import Level, Verdict
 from conformance.exact.clauses import clauses
@@ -45,6 +46,9 @@ if TYPE_CHECKING:
     from conformance.run.corpus_run.settings import Settings
     from conformance.run.results.failure_groups import FailureGroup
     from conformance.run.results.records import Judged
+
+MAX_SHOWN_SELECTION = 80
+"""Characters of the value of an option that the line on the selection shows."""
 
 MAX_GROUPS_PER_SUBJECT = 8
 """Number of failure groups that are printed for a subject without `-v`."""
@@ -193,7 +197,8 @@ def _selection_line(outcome: Outcome) -> str:
     if not others:
         return line
     if selected_by := [
-        name if value == FLAG_GIVEN else f"{name} {value}" for name, value in outcome.header.selection_options.items()
+        name if value == FLAG_GIVEN else f"{name} {shorten_middle(value, MAX_SHOWN_SELECTION)}"
+        for name, value in outcome.header.selection_options.items()
     ]:
         return f"{line} (selected by {' '.join(selected_by)})"
     kinds = {subject.kind for subject in outcome.header.subjects}
