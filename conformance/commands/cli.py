@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from conformance import PROJECT_URL, __version__
-from conformance.base.errors import ConformanceError, ExitStatus, StorageError, SuiteFault, UsageError
+from conformance.base.errors import ConformanceError, ExitStatus, StorageError, SubjectError, SuiteFault, UsageError
 from conformance.base.files.atomic_write import open_standard_streams
 from conformance.base.processes.helper import adopt_orphans
 from conformance.base.processes.start import report_status_and_exit
@@ -170,11 +170,25 @@ def _run_command() -> int:
         if (wrong := wrong_dependency()) is not None:
             _print_error(wrong.problem, wrong.hint, wrong.code, with_code=invocation.is_verbose)
             return ExitStatus.USAGE
+        if lost := _lost_module(error):
+            deleted = SubjectError("modules-removed", name=lost)
+            _print_error(deleted.problem, deleted.hint, deleted.code, with_code=invocation.is_verbose)
+            return ExitStatus.USAGE
         problem = f"Internal error of onnx-conformance: {type(error).__name__}: {error}"
         code = getattr(error, "code", "") if isinstance(error, SuiteFault) else SuiteFault.code
         _print_error(problem, _write_traceback(), code, with_code=invocation.is_verbose)
         return ExitStatus.FAULT
     return ExitStatus.PASSES
+
+
+_OWN_MODULES = frozenset(name for name in sys.modules if name.partition(".")[0] == "conformance")
+
+
+def _lost_module(error: Exception) -> str:
+    """Return a module that a subject in this process has removed; an empty text if none is known."""
+    if isinstance(error, ImportError) and "more than once per process" in str(error):
+        return "numpy"  # its import checks that
+    return min(_OWN_MODULES - sys.modules.keys(), default="")
 
 
 MIN_ADDRESS_SPACE = 2**28

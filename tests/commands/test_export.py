@@ -52,6 +52,7 @@ def test_export_into_folder_with_files_is_refused(command, small_corpus, here):
     (here / "exported" / "kept").write_text("")
     assert_bad_input(command("export", here / "exported", "--data", small_corpus), "usage.directory-not-empty", "")
     assert (here / "exported" / "kept").exists()
+    assert_bad_input(command("export", "/", "--data", small_corpus), "usage.directory-not-empty", "/")
 
 
 def test_export_of_no_case_is_refused(command, small_corpus, here):

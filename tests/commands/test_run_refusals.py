@@ -31,6 +31,10 @@ class TestErrors:
     def test_unknown_backend_is_rejected(self, run, name):
         assert_bad_input(run("-b", name), "name.unknown-subject", name, "onnx-reference")
 
+    def test_backend_that_removes_modules_is_named_without_isolation(self, run_apart):
+        ended = run_apart("-b", "fake_subject:removes_modules", "--no-isolation", "-v")
+        assert_bad_input(ended, "subject.modules-removed", "numpy", "--no-isolation")
+
     def test_misspelt_backend_is_rejected_with_the_nearest(self, run):
         assert_bad_input(run("-b", "onnxruntim"), "name.unknown-subject", "onnxruntim", "onnxruntime")
 

@@ -502,6 +502,14 @@ def remove_models(outputs: Any) -> Any:
     return outputs
 
 
+def remove_modules(outputs: Any) -> Any:
+    """Remove the modules of the suite and of NumPy from the process."""
+    for name in list(sys.modules):
+        if name.partition(".")[0] in {"conformance", "numpy"}:
+            del sys.modules[name]
+    return outputs
+
+
 def recurse(outputs: Any) -> Any:
     return recurse(outputs)
 
@@ -627,6 +635,8 @@ for _name, _harm in HARM.items():
         define(_name, on_momentum, harm_on_load=lambda self, harm=_harm: harm(self))
     else:
         define(_name, on_momentum, harm_on_run=lambda _, outputs, harm=_harm: harm(outputs))
+
+define("removes_modules", on_momentum, harm_on_run=lambda _, outputs: remove_modules(outputs))
 
 
 class looks_around(always_right):

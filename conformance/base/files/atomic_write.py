@@ -589,7 +589,8 @@ def check_writable_parent(folder: Path) -> None:
     Raises:
         UsageError: it is read-only.
     """
-    parent = next(each for each in folder.absolute().parents if each.exists())
+    whole = folder.absolute()
+    parent = next((each for each in whole.parents if each.exists()), whole)  # the root has no parents
     if not os.access(parent, os.W_OK):
         raise UsageError("target-not-writable", target=folder, reason="its folder is read-only")
 

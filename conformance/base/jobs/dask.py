@@ -15,6 +15,7 @@ import logging
 import pickle
 import time
 from concurrent.futures import CancelledError
+from concurrent.futures import Future as Outcome
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -173,8 +174,8 @@ class DaskWorkers:
         for name in ("distributed", "distributed.client", "asyncio"):  # a lost worker is reported as an error
             logging.getLogger(name).setLevel(logging.CRITICAL)
         try:
-            client = Client(self.address, timeout=self.connecting)
-        except (OSError, ValueError) as error:
+            client = self._connect(Client)
+        except (OSError, ValueError, MemoryError) as error:  # also if another program answers
             raise JobError("scheduler-unreachable", address=self.address, error_type=type(error).__name__) from None
         except (ImportError, RuntimeError, TypeError) as error:  # no key and certificate, or no package of a transport
             raise JobError("scheduler-transport", address=self.address, reason=first_line(error)) from None
@@ -183,6 +184,19 @@ class DaskWorkers:
         finally:
             with suppress(OSError, CancelledError):
                 client.close(timeout=self.connecting)
+
+    def _connect(self, create: Callable[..., Client]) -> Client:
+        """Connect to the scheduler, in a thread: distributed waits for ever if a program accepts and never answers."""
+        made: Outcome[Client] = Outcome()
+
+        def connect() -> None:
+            try:
+                made.set_result(create(self.address, timeout=self.connecting))
+            except Exception as error:  # noqa: BLE001 - it is raised below
+                made.set_exception(error)
+
+        Thread(target=connect, daemon=True).start()
+        return made.result(3 * self.connecting)
 
 
 @dataclass

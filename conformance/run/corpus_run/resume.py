@@ -178,8 +178,10 @@ def read_interrupted_run(path: Path) -> InterruptedRun:
         ResultsError: the file is missing or malformed, or the run was stopped on purpose.
         JobError: the file is a link, a pipe, a device or a folder, or is too large.
     """
-    target = path.with_name(path.name.removesuffix(PARTIAL_SUFFIX))
-    source = partial_path(target) if os.path.lexists(partial_path(target)) else target
+    name = path.name.removesuffix(PARTIAL_SUFFIX)
+    target = path.with_name(name) if name else path  # a folder such as `.`, or a file `.partial`
+    is_partial = bool(target.name) and os.path.lexists(partial_path(target))
+    source = partial_path(target) if is_partial else target
     if os.path.lexists(source):
         with state_errors(source):
             os.close(open_state(source))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -96,6 +97,22 @@ def test_dask_workers_unreachable_scheduler_is_error():
         address = f"tcp://127.0.0.1:{unused.getsockname()[1]}"
     with assert_raises("job.scheduler-unreachable", address):
         results(Squares(), DaskWorkers(address, pytest.fail, connecting=0.2))
+
+
+@pytest.mark.parametrize("answer", [b"", b"HTTP/1.1 200 OK\r\n\r\n", b"\xff" * 100], ids=["silence", "HTTP", "noise"])
+def test_dask_workers_another_program_at_the_address_is_error(answer):
+    def serve() -> None:
+        with server.accept()[0] as connection:
+            connection.sendall(answer)
+            is_over.wait()
+
+    is_over = threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=serve, daemon=True).start()
+        address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
+        with assert_raises("job.scheduler-unreachable", address):
+            results(Squares(), DaskWorkers(address, pytest.fail, connecting=0.2))
+        is_over.set()
 
 
 def test_dask_workers_without_dask_is_error(monkeypatch):

@@ -288,6 +288,10 @@ class TestResume:
         assert ended.status == 2
         assert "out.jsonl " in ended.err
 
+    @pytest.mark.parametrize("path", [".", "/"])
+    def test_resume_of_a_folder_is_refused(self, run, path):
+        assert_bad_input(run("-b", RIGHT, "--resume", path), "job.state-not-a-file", path)
+
     def test_resume_restores_selection_and_fail_level_of_the_run(self, resume, run, here):
         told = ("-k", "adam or argmax", "--fail-level", "should")
         run("-b", RIGHT, "--results", "out.jsonl", *told)
