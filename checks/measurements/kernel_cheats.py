@@ -1,13 +1,13 @@
 """Count the planted cheats that `judge_kernel` detects, and the right kernels that it accuses.
 
-python checks/measurements/kernel_cheats.py [--operator NAME]… [--calls N] [-v]
+python checks/measurements/kernel_cheats.py [--operator NAME]… [--calls N] [--right] [-v]
 
 Each cheat changes a right NumPy kernel of an operator in one way: zeros, a constant, a part of the sum left out,
 float16 instead of float, an output of an earlier call, the input, a wrong last element, NaN everywhere, another type,
 and values that are right only for inputs that were seen before. The right kernels are those of NumPy, and kernels in
 blocks, with fused multiply-add, with sums in double and float, and with an online softmax. A cheat of an accused kernel
 does not count as detected. The exit status is 1 if a right kernel is accused, or if more than 1 % of the cheats are not
-detected. -v prints each of them.
+detected. -v prints each of them. --right judges the kernels of `right_kernels.py` instead.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from checks.measurements.right_kernels import right_kernels
 from conformance import judge_kernel
 
 if TYPE_CHECKING:
@@ -230,13 +231,37 @@ def cheats(kernel: Kernel) -> Iterator[tuple[str, Kernel]]:
     yield "double", changed(lambda array: array.astype(np.float64))
 
 
+def _judge_right_kernels(options: argparse.Namespace) -> int:
+    """Judge the kernels of `right_kernels`, and return the exit status."""
+    wrong: list[str] = []
+    unjudged: list[str] = []
+    chosen = [each for each in right_kernels() if not options.operator or each.operator in options.operator]
+    with np.errstate(all="ignore"):
+        for each in chosen:
+            given = {"count": options.calls, "salt": options.salt, **each.options, **each.attributes}
+            judgement = judge_kernel(each.kernel, each.operator, **given)
+            if not judgement:
+                (wrong if judgement.faults else unjudged).append(f"{each.operator}, {each.name}: {judgement}")
+    operators = len({each.operator for each in chosen})
+    print(
+        f"{len(chosen)} right kernels of {operators} operators: {len(wrong)} accused, {len(unjudged)} not judged enough"
+    )
+    if options.verbose:
+        print("\n".join([*wrong, *unjudged]))
+    return int(bool(wrong))
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, and return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--operator", action="append", choices=sorted(KERNELS))
+    parser.add_argument("--operator", action="append")
     parser.add_argument("--calls", type=int, default=12, help="number of drawn shapes")
+    parser.add_argument("--right", action="store_true", help="judge the right kernels of many operators instead")
+    parser.add_argument("--salt", default=SALT, help="the text that chooses the inputs of --right")
     parser.add_argument("-v", "--verbose", action="store_true")
     options = parser.parse_args(arguments)
+    if options.right:
+        return _judge_right_kernels(options)
     missed: list[str] = []
     accused: list[str] = []
     counts = {"cheats": 0, "kernels": 0}

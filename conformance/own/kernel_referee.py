@@ -89,8 +89,8 @@ class KernelFaultRecord:
 class KernelJudgement:
     """The judgement of a kernel. It is true if no call is faulty, and enough was judged.
 
-    Enough is at least one element, if the kernel computed `MIN_SHAPES` drawn shapes, and refused at most half of the
-    other elements on shapes that it computes.
+    Enough is at least one element, if the kernel computed `MIN_SHAPES` drawn shapes or is given others, and refused at
+    most half of the other elements on shapes that it computes.
 
     Attributes:
         operator: the operator.
@@ -99,7 +99,7 @@ class KernelJudgement:
         judged_calls: the number of calls in which at least one element was judged.
         unsupported: the number of calls that the kernel refused by NotImplementedError.
         refused_shapes: the number of drawn shapes that it refused; another shape was drawn in the place of each.
-        missing_shapes: the number of drawn shapes that it should have computed besides.
+        missing_shapes: the number of drawn shapes that it should have computed besides; 0 if shapes were given.
         elements: the number of judged elements.
         faults: the faulty calls, at most `MAX_FAULTS`; the kernel is not called after the last one.
     """
@@ -213,7 +213,7 @@ def judge_kernel(
         referee.elements,
         tuple(referee.faults),
         referee.refused_shapes,
-        max(min(MIN_SHAPES, count) - referee.computed_shapes, 0),
+        0 if like is not None else max(min(MIN_SHAPES, count) - referee.computed_shapes, 0),
     )
 
 

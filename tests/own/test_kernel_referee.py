@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -19,6 +20,14 @@ KERNELS = {name: measurement.KERNELS[name] for name in ("Relu", "MatMul")}
 
 def judged(kernel, operator, **options):
     return judge_kernel(kernel, operator, **{"count": 3, "salt": "test", "where": measurement.accepts, **options})
+
+
+@pytest.mark.long
+def test_right_kernels_of_many_operators_are_accepted(capsys):
+    assert measurement.main(["--right", "--calls", "6"]) == 0
+    counts = list(map(int, re.findall(r"\d+", capsys.readouterr().out)))
+    assert counts[0] >= 200
+    assert counts[2:] == [0, 0]
 
 
 @pytest.mark.parametrize("operator", KERNELS)

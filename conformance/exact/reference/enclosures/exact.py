@@ -19,7 +19,13 @@ from conformance.exact.reference.enclosures.decisions import decide
 from conformance.exact.reference.enclosures.movement import ELEMENT_DECISIONS, ELEMENT_MOVEMENTS
 from conformance.exact.reference.enclosures.regions import non_max_suppression
 from conformance.exact.reference.enclosures.text import TEXT
-from conformance.exact.reference.formulas.linear import accumulate, distinct_axes, integers, reduced_axes
+from conformance.exact.reference.formulas.linear import (
+    accumulate,
+    contracted_count,
+    distinct_axes,
+    integers,
+    reduced_axes,
+)
 from conformance.exact.reference.numbers.enclosure import Enclosure, as_enclosure, is_strict
 from conformance.exact.reference.numbers.number_system import ABSENT, NumberSystem
 from conformance.exact.reference.operators import OPERATORS
@@ -355,6 +361,7 @@ def _non_zero(_: Node, arrays: Sequence[Any]) -> list[Array]:
 
 
 def _einsum(node: Node, arrays: Sequence[Any]) -> list[Array]:
+    contracted_count(node.attributes["equation"].replace(" ", ""), [array.shape for array in arrays])
     try:
         return [np.asarray(np.einsum(node.attributes["equation"], *arrays))]
     except ValueError as reason:

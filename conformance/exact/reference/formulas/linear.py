@@ -150,7 +150,7 @@ def _broadcast_to(Y: T, C: T) -> T:
 def _einsum(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     equation = node.attributes["equation"].replace(" ", "")
     operands = [tensor(given) for given in inputs]
-    count = _contracted(equation, [X.shape for X in operands])
+    count = contracted_count(equation, [X.shape for X in operands])
 
     def contract(*arrays: Array) -> Array:
         try:
@@ -218,8 +218,13 @@ def _with_partial_products(result: Enclosure, factors: Sequence[Array], count: i
     return replace(result, error=result.error + count * len(factors) * float(limits.smallest_normal) * largest)
 
 
-def _contracted(equation: str, shapes: Sequence[tuple[int, ...]]) -> int:
-    """Return the number of products that an Einsum adds for each element of its result."""
+def contracted_count(equation: str, shapes: Sequence[tuple[int, ...]]) -> int:
+    """Return the number of products that an Einsum adds for each element of its result.
+
+    Raises:
+        Unsupported: an operand has another rank than its part of the equation.
+        ValueError: two axes with one name have different sizes.
+    """
     left, arrow, result = equation.partition("->")
     sizes: dict[str, int] = {}
     for term, shape in zip(left.split(","), shapes, strict=True):
@@ -227,7 +232,9 @@ def _contracted(equation: str, shapes: Sequence[tuple[int, ...]]) -> int:
         if len(before) + len(after) > len(shape):
             raise Unsupported(f"Einsum with the equation {equation} of a tensor of rank {len(shape)}")
         for name, size in (*zip(before, shape, strict=False), *zip(after[::-1], shape[::-1], strict=False)):
-            sizes[name] = max(size, sizes.get(name, 0))
+            if 1 not in (size, known := sizes.get(name, size)) and size != known:
+                raise ValueError(f"{name} has the sizes {known} and {size} in the equation {equation}")
+            sizes[name] = max(size, known)
     if not arrow:
         result = "".join(name for name in sizes if left.count(name) == 1)
     return prod(size for name, size in sizes.items() if name not in result)
