@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections import defaultdict, deque
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import numpy as np
 import onnx
 from msgspec import UNSET
 
-from conformance.base.files.atomic_write import write_folder
+from conformance.base.files.atomic_write import write_folder, write_json_atomically, write_text_atomically
 from conformance.base.pages import templating
 from conformance.base.serialization.decoding import encode_document
 from conformance.base.serialization.printable_text import escape_markdown, escape_unprintable, one_line, ratio_text
@@ -389,6 +391,17 @@ def write_reproduction(folder: Path, session: Session) -> None:
     assert session.answers is not None
     first, second, optimizer = session.chosen_subjects()
     write_folder(folder, folder_files(session.document, session.reduced, session.answers, (first, second), optimizer))
+
+
+def write_reports(
+    session: Session, json: Path | None, html: Path | None, *, passes: bool, folder: Path | None = None
+) -> None:
+    """Write the document of a session and its page, which has a link to the reproduction folder if there is one."""
+    write_json_atomically(json, session.document)
+    if html is not None:
+        address = "" if folder is None else quote(os.path.relpath(folder, html.parent))
+        page = render_page(session.document, passes=passes, folder=address, whole=session.request.model.prepared)
+        write_text_atomically(html, page)
 
 
 def _number(value: Any) -> str:

@@ -20,6 +20,7 @@ import onnx
 from msgspec.structs import replace
 from onnx import TensorProto
 
+from conformance.base.errors import UsageError
 from conformance.base.files.journal import require_identity
 from conformance.base.serialization.decoding import decode_json, encode_json
 from conformance.exact.models.arrays import array_of, hash_values, tensor_of
@@ -137,6 +138,34 @@ class Request:
             optimizer=self.optimizer.text if self.optimizer else None,
             second_model=_record_of(self.models.second) if self.models else msgspec.UNSET,
         )
+
+
+def compared_subjects(
+    backends: Sequence[str], optimizer: str | None, *, has_second_model: bool = False, has_releases: bool = False
+) -> tuple[SubjectName, SubjectName, SubjectName | None]:
+    """Return both subjects and the graph optimizer; one subject is returned twice.
+
+    Args:
+        backends: the names of the backends.
+        optimizer: the name of the graph optimizer, or None.
+        has_second_model: whether a second model is given, which one backend computes too.
+        has_releases: whether releases of the one subject are compared.
+
+    Raises:
+        UsageError: these are not two ways to compute a model.
+    """
+    if has_second_model and has_releases:
+        raise UsageError("options-conflict.two", first="--releases", second="a second model")
+    if has_second_model and (optimizer or len(backends) != 1):
+        raise UsageError("subject-count.two-models")
+    named = [SubjectName.parse(text, SubjectKind.BACKEND) for text in backends]
+    rewriter = SubjectName.parse(optimizer, SubjectKind.OPTIMIZER) if optimizer else None
+    if (has_second_model or has_releases) and len(named) + bool(optimizer) == 1:
+        alone = rewriter or named[0]
+        return alone, alone, rewriter
+    if len(named) != (1 if optimizer else 2):
+        raise UsageError("subject-count.two-ways")
+    return named[0], named[-1], rewriter
 
 
 def _record_of(model: LoadedModel) -> ModelRecord:

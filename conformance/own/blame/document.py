@@ -9,6 +9,7 @@ import msgspec
 import onnx
 
 from conformance.base.errors import JobError
+from conformance.base.files.journal import read_state, state_errors
 from conformance.base.serialization.decoding import Count, JsonReader, MalformedError
 from conformance.exact.models.arrays import array_of
 from conformance.own.blame.difference import Difference  # noqa: TC001 - msgspec reads the annotations
@@ -157,3 +158,16 @@ def decode_document(content: bytes) -> BlameDocument:
     if steps.controls and steps.controls.data_set >= len(document.inputs):
         raise MalformedError("it names a data set that it does not have")
     return document
+
+
+def read_document(path: Path) -> BlameDocument:
+    """Return the document of an earlier session.
+
+    Raises:
+        JobError: the file cannot be read, is a link, a pipe or a device, or is not such a document.
+    """
+    try:
+        with state_errors(path):
+            return decode_document(read_state(path))
+    except MalformedError as error:
+        raise JobError("malformed-state.blame", path=path, error=error) from None

@@ -28,6 +28,7 @@ from conformance.own.graphs.tensor_borders import with_tensor_inputs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
 
     import onnx
 
@@ -62,6 +63,18 @@ class MatchedModels:
         first, _ = with_tensor_inputs(self.first, data_sets)
         second, _ = with_tensor_inputs(self.second, own)
         return replace(self, first=first, second=second)
+
+
+def read_models(first: Path, second: Path | None, scratch: Path | None) -> tuple[LoadedModel, MatchedModels | None]:
+    """Return the model; with a second model, the first one of both after they are matched, and both.
+
+    For `scratch` see `LoadedModel.read`.
+    """
+    audited = LoadedModel.read(first, scratch=scratch)
+    if second is None:
+        return audited, None
+    models = match_models(audited, LoadedModel.read(second, scratch=scratch))
+    return models.first, models
 
 
 def match_models(first: LoadedModel, second: LoadedModel) -> MatchedModels:
