@@ -38,6 +38,7 @@ def test_results_on_standard_output_stand_there_alone(command):
     assert "Exp" in ended.err
 
 
+@pytest.mark.long
 def test_counts_are_the_same_for_any_number_of_workers_and_after_a_resume(command, process, tmp_path):
     given = (
         "census",

@@ -173,17 +173,20 @@ def mutant(id):
 
 
 @pytest.mark.whole
+@pytest.mark.long
 def test_must_mutants_are_detected_by_must_cases(mutation_score):
     assert [result.mutant.id for result in mutation_score.survivors] == []
 
 
 @pytest.mark.whole
+@pytest.mark.long
 def test_mutants_below_must_are_detected_at_their_level(mutation_score):
     below = [one for one in mutation_score.of_all_mutants if one.mutant.level is not Level.MUST]
     assert [one.mutant.id for one in below if one.detection is None] == []
 
 
 @pytest.mark.whole
+@pytest.mark.long
 def test_must_cases_have_no_false_positives(mutation_score):
     assert [(one.mutant.id, str(one.false_positive)) for one in mutation_score.false_positives] == []
     assert {one.variant.id: one.false_positives for one in mutation_score.variants if one.false_positives} == {}
@@ -191,12 +194,14 @@ def test_must_cases_have_no_false_positives(mutation_score):
 
 
 @pytest.mark.whole
+@pytest.mark.long
 def test_must_mutants_are_detected_decisively(mutation_score):
     must = [one for one in mutation_score.of_all_mutants if one.mutant.level is Level.MUST and one.detection]
     assert [one.mutant.id for one in must if not one.detection.is_decisive] == []
 
 
 @pytest.mark.whole
+@pytest.mark.long
 def test_onnx_cases_detect_less_than_half(mutation_score):
     results = [one for name in OPTIMIZERS for one in mutation_score.results[name] if one.mutant.level is Level.MUST]
     theirs = sum(bool(one.detected_by_onnx) for one in results) / len(results)
@@ -222,6 +227,7 @@ def test_progress_is_called_as_often_as_announced(opened):
 
 
 @pytest.mark.whole
+@pytest.mark.long
 def test_score_document_and_lines_list_every_mutant(mutation_score, whole_corpus):
     document = score_document(whole_corpus, mutation_score, [])
     assert json.loads(json.dumps(document)) == document
@@ -265,11 +271,13 @@ def pass_score(whole_corpus, tmp_path_factory):
 
 
 @pytest.mark.whole
+@pytest.mark.long
 def test_pass_mutants_are_all_detected(pass_score):
     assert [one.mutant.id for one in pass_score.survivors] == []
 
 
 @pytest.mark.whole
+@pytest.mark.long
 def test_correct_optimizers_have_no_false_positives(pass_score):
     false_positives = {
         one.optimizer.id: list(map(str, one.false_positives)) for one in pass_score.correct if one.false_positives
@@ -279,11 +287,13 @@ def test_correct_optimizers_have_no_false_positives(pass_score):
 
 
 @pytest.mark.whole
+@pytest.mark.long
 def test_pass_score_passes(pass_score):
     assert pass_score.passes
 
 
 @pytest.mark.whole
+@pytest.mark.long
 def test_pass_score_lines_list_every_mutant(pass_score):
     text = "\n".join(pass_score_lines(pass_score, verbose=True))
     assert all(f"  {mutant.id}: {mutant.text}: " in text for mutant in MUTANTS)
@@ -291,6 +301,7 @@ def test_pass_score_lines_list_every_mutant(pass_score):
 
 
 @pytest.mark.whole
+@pytest.mark.long
 def test_pass_score_document_lists_every_mutant(pass_score):
     document = json.loads(json.dumps(pass_score_document(pass_score)))
     assert [entry["id"] for entry in document["mutants"]] == [mutant.id for mutant in MUTANTS]
@@ -303,6 +314,7 @@ def test_pass_mutant_themes_have_at_least_five_mutants():
 
 
 @pytest.mark.whole
+@pytest.mark.long
 def test_pass_mutants_are_detected_at_their_level(pass_score):
     results = [one for results in pass_score.results.values() for one in results]
     assert [one.mutant.id for one in results if one.detection.level.rank > one.mutant.level.rank] == []
@@ -351,6 +363,7 @@ def found(tmp_path_factory, defined):
     return [largest_attained_error(load_case_in_memory(corpus, corpus.cases[id])) for id in CASES]
 
 
+@pytest.mark.long
 def test_attained_errors_are_within_the_bounds(found):
     assert [one for one in found if one.ratio < 1] == []
 

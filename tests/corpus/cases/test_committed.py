@@ -33,6 +33,7 @@ def documents(committed):
 
 class TestCommittedCorpus:
     @pytest.mark.whole
+    @pytest.mark.long
     def test_corpus_is_complete(self, committed):
         assert committed.verify() == sum(map(Path.is_file, DATA.rglob("*"))) - len({MANIFEST, RELEASED})
 

@@ -233,6 +233,7 @@ class TestDeterminism:
             write_corpus(tmp_path / "b", few)
         assert read_tree(tmp_path / "a") == read_tree(tmp_path / "b")
 
+    @pytest.mark.long
     def test_random_state_of_the_caller_has_no_effect(self, tmp_path, few):
         write_corpus(tmp_path / "a", few)
         np.random.seed(1)  # noqa: NPY002 - the global state is the point

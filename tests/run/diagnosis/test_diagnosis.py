@@ -84,6 +84,7 @@ def test_mutant_is_named_for_all_its_failing_cases(bench, mutant):
 
 
 @pytest.mark.whole
+@pytest.mark.long
 def test_diagnosis_of_two_mutants_names_both(bench):
     pairs = list(islice(MutantPairs(bench, seed=3), 2))
     assert {(one.id, other.id): count_named(bench, (one, other)) for one, other in pairs} == {
@@ -92,6 +93,7 @@ def test_diagnosis_of_two_mutants_names_both(bench):
 
 
 @pytest.mark.whole
+@pytest.mark.long
 def test_three_mutants_that_act_in_most_cases_are_named(bench):
     ids = ["adam.epsilon_inside_root", "adam.norm_halved", "adam.post_halved"]
     found = bench.diagnosis(compose(tuple(map(MUTANTS.__getitem__, ids))), "Adam")
