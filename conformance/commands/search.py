@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from pathlib import Path
@@ -16,6 +17,7 @@ from conformance.base.files.atomic_write import (
     supervised_temp_dir,
     write_json_atomically,
 )
+from conformance.base.files.journal import open_state, state_errors
 from conformance.base.serialization.printable_text import print_line, print_notice, print_progress
 from conformance.base.verdicts import Level
 from conformance.commands.command_options import FailLevel, add_options, default_of
@@ -72,6 +74,9 @@ def search(
     outputs.check()
     if coverage is not None:
         check_target(coverage)
+    if resume is not None and os.path.lexists(resume):
+        with state_errors(resume):
+            os.close(open_state(resume))
     executors = create_workers(workers, dask, print_notice)
     deadline = float("inf") if examples else time.time() + (seconds or default_of("search", "seconds"))
     job = SearchJob(

@@ -107,6 +107,13 @@ class TestGenerate:
         assert_bad_input(command("generate", "-g", QUICK), "corpus.exists", "data")
         assert read_tree(here) == before
 
+    @pytest.mark.parametrize("words", [("--replace",), ("--check",)])
+    def test_folder_that_is_no_corpus_is_refused_before_the_work(self, command, here, monkeypatch, words):
+        monkeypatch.setattr("conformance.own.model_cases.corpus_request.define_cases", pytest.fail)
+        (here / "mine.txt").write_text("mine")
+        ended = command("generate", "-g", QUICK, "--output", ".", *words)
+        assert_bad_input(ended, "corpus.not-a-corpus" if words == ("--replace",) else "corpus.manifest-missing")
+
     def test_corpus_with_replace_is_replaced(self, command, here, written):
         first = read_tree(here)
         assert command("generate", "-g", QUICK, "--output", "out", "--replace").status == 0

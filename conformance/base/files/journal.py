@@ -121,6 +121,16 @@ def read_state(path: Path, largest: int = MAX_STATE_BYTES) -> bytes:
         return stream.read()
 
 
+def require_no_link(path: Path) -> None:
+    """Check that a path is not a link; it may be missing.
+
+    Raises:
+        UnsafeState: it is a link.
+    """
+    if path.is_symlink():
+        raise UnsafeState(errno.ELOOP, "linked", f"{path} is a symbolic link")
+
+
 def require_state_folder(root: Path, *parts: str) -> Path:
     """Return a folder of a state; no part of the path below the root, and not the root itself, may be a link.
 
@@ -136,8 +146,7 @@ def require_state_folder(root: Path, *parts: str) -> Path:
             mode = folder.lstat().st_mode
         except FileNotFoundError:
             continue
-        if stat.S_ISLNK(mode):
-            raise UnsafeState(errno.ELOOP, "linked", f"{folder} is a symbolic link")
+        require_no_link(folder)
         if not stat.S_ISDIR(mode):
             raise UnsafeState(errno.ENOTDIR, "not-a-folder", f"{folder} is not a folder")
     return folder

@@ -238,15 +238,15 @@ def corpus_differences(
     return sorted([*violations, *(f"{path} is extra" for path in extra)])
 
 
-def check_no_corpus(directory: Path) -> None:
-    """Check that a new corpus in a directory replaces nothing.
+def check_no_corpus(directory: Path, *, replaces: bool = False) -> None:
+    """Check that a new corpus in a directory replaces nothing, or only a corpus.
 
     Raises:
-        CorpusError: the directory has a corpus or other files.
+        CorpusError: the directory has a corpus that is not replaced, or other files.
         UsageError: the folder of the directory is read-only.
     """
     check_writable_parent(directory)
-    if (old := _old_corpus(directory)) is not None:
+    if (old := _old_corpus(directory)) is not None and not replaces:
         raise CorpusError("exists", directory=directory, count=len(old.cases))
 
 

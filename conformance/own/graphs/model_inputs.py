@@ -29,6 +29,7 @@ from onnx import helper
 
 from conformance.base.errors import UsageError
 from conformance.base.files.atomic_write import open_zip, read_input, write_bytes_atomically
+from conformance.base.files.journal import require_no_link, require_state_folder, state_errors
 from conformance.base.serialization.decoding import MalformedError, decode_json
 from conformance.exact.judgement.operator_call import fed_values
 from conformance.exact.models.arrays import (
@@ -531,14 +532,22 @@ def _unreadable(file: Path, error: Exception) -> UsageError:
 
 
 def save_inputs_to(folder: Path | None, data_sets: Sequence[InputSet], graph: onnx.GraphProto) -> None:
-    """Write the inputs to `FOLDER/test_data_set_N/input_M.pb`, the layout that ONNX's own tools read; None: nowhere."""
+    """Write the inputs to `FOLDER/test_data_set_N/input_M.pb`, the layout that ONNX's own tools read; None: nowhere.
+
+    Raises:
+        JobError: a folder or a file below the folder is a link.
+    """
     if folder is None:
         return
     for number, data_set in enumerate(data_sets):
         place = folder / f"test_data_set_{number}"
-        place.mkdir(parents=True, exist_ok=True)
+        with state_errors(place):
+            require_state_folder(place)
+            place.mkdir(parents=True, exist_ok=True)
         for position, (given, value) in enumerate(zip(data_set.arrays, required_inputs(graph), strict=True)):
             message = value_message_of(given, value.type, value.name)
+            with state_errors(place):
+                require_no_link(place / f"input_{position}.pb")
             write_bytes_atomically(place / f"input_{position}.pb", message.SerializeToString())
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from conformance.base.errors import UsageError
 from conformance.base.serialization.printable_text import print_progress, progress_counter
+from conformance.corpus.cases.corpus import read_manifest
 from conformance.corpus.generation.generators import PATTERNS, define_cases
 from conformance.corpus.generation.write_corpus import CorpusSize, check_no_corpus, corpus_differences, generate
 from conformance.own.model_cases.earlier_answers import EarlierAnswers, code_digest
@@ -79,8 +80,10 @@ class CorpusRequest:
             raise UsageError("model-missing")
         if is_release and (self.generators or self.version or is_compared or replaces):
             raise UsageError("options-conflict.alone", option="--release")
-        if not (is_release or is_compared or replaces):
-            check_no_corpus(self.directory)
+        if is_compared and not is_release:
+            read_manifest(self.directory)
+        elif not is_release:
+            check_no_corpus(self.directory, replaces=replaces)
 
     def write(self) -> GeneratedCorpus:
         """Write the corpus. Answers of the corpus that is replaced are reused if they have not changed."""

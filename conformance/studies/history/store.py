@@ -180,7 +180,7 @@ class HistoryStore:
         self.lock_descriptor: int | None = None
         """File descriptor of the lock while this object holds it; a process that inherits it holds the lock too."""
         if any(each.exists() and not each.is_dir() for each in (folder, *folder.parents)):
-            raise HistoryError("not-a-store", folder=folder)
+            raise HistoryError("not-a-store.file", folder=folder)
         self.plain_folder()
         self._check_format()
 
@@ -200,9 +200,12 @@ class HistoryStore:
         """Create the store if it does not exist, and lock it against other updates.
 
         Raises:
-            HistoryError: another update is running.
+            HistoryError: another update is running, or the folder has other files.
             UsageError: the store cannot be written.
         """
+        is_new = not (self.folder / _STORE_FILE).exists()
+        if is_new and self.folder.exists() and {each.name for each in self.folder.iterdir()} - {LOCK_FILE}:
+            raise HistoryError("not-a-store.other-files", folder=self.folder)
         try:
             descriptor = open_state(self.folder / LOCK_FILE, os.O_RDWR | os.O_CREAT)
         except OSError as error:

@@ -555,6 +555,19 @@ def test_saved_inputs_are_read_again(chain: LoadedModel, tmp_path: Path) -> None
     np.testing.assert_array_equal(read.arrays[0], data_set.arrays[0])
 
 
+@pytest.mark.parametrize("name", ["test_data_set_0", "test_data_set_0/input_0.pb"])
+def test_inputs_are_not_saved_through_a_link(chain: LoadedModel, tmp_path: Path, name: str) -> None:
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    (mine / "input_0.pb").write_bytes(b"mine")
+    link = tmp_path / "saved" / name
+    link.parent.mkdir(parents=True)
+    link.symlink_to(mine if link.suffix != ".pb" else mine / "input_0.pb")
+    with assert_raises("job.state-linked"):
+        save_inputs_to(tmp_path / "saved", [make_inputs(chain.original.graph, {}, 7)], chain.original.graph)
+    assert (mine / "input_0.pb").read_bytes() == b"mine"
+
+
 def test_data_sets_are_read_in_the_order_of_their_numbers(chain: LoadedModel, tmp_path: Path) -> None:
     made = [make_inputs(chain.original.graph, {}, seed) for seed in range(11)]
     save_inputs_to(tmp_path / "saved", made, chain.original.graph)

@@ -78,6 +78,13 @@ def test_store_without_format_or_in_file_is_refused(store, corpus, tmp_path):
             HistoryStore(path)
 
 
+def test_folder_with_other_files_becomes_no_store(tmp_path):
+    (tmp_path / "manifest.json").write_text("{}")
+    with assert_raises("history.not-a-store"), HistoryStore(tmp_path).lock():
+        pass
+    assert [path.name for path in tmp_path.iterdir()] == ["manifest.json"]
+
+
 def test_second_update_at_once_is_refused(store):
     with store.lock(), assert_raises("history.locked"), HistoryStore(store.folder).lock():
         pass
