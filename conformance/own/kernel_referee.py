@@ -136,6 +136,9 @@ class KernelJudgement:
     def __str__(self) -> str:
         return "\n".join([self.summary, *(f"  {fault}" for fault in self.faults[:MAX_SHOWN_FAULTS])])
 
+    def __repr__(self) -> str:
+        return str(self)  # what pytest shows of `assert judgement`
+
     def _repr_html_(self) -> str:
         """Return the judgement for a notebook; all texts are escaped."""
         rows = "".join(f"<li>{html.escape(str(fault))}</li>" for fault in self.faults[:MAX_SHOWN_FAULTS])

@@ -164,6 +164,13 @@ def test_kernel_that_supports_few_shapes_is_not_judged_enough():
     assert (bool(judgement), judgement.faults) == (False, ())
 
 
+def test_judgement_is_shown_as_its_text():
+    judgement = judged(np.zeros_like, "Abs")
+    assert repr(judgement) == str(judgement)
+    element = judgement.faults[0].judgement
+    assert repr(element) == str(element)
+
+
 def test_another_shape_is_drawn_for_one_that_the_kernel_refuses():
     def refuses_two_axes(x):
         if x.ndim == 2:

@@ -184,6 +184,9 @@ class Judgement:
     def __str__(self) -> str:
         return "\n".join(self._lines())
 
+    def __repr__(self) -> str:
+        return str(self)  # what pytest shows of `assert judgement`
+
     def _lines(self) -> Iterator[str]:
         yield self.summary
         if self.judged and self.noticed and not self.is_wrong:

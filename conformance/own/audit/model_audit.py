@@ -105,6 +105,9 @@ class ModelAudit:
     def __str__(self) -> str:
         return "\n".join([*chain.from_iterable(map(text_lines, self.audits)), self.summary])
 
+    def __repr__(self) -> str:
+        return str(self)
+
     @property
     def document(self) -> AuditDocument:
         """The content of the file of `audit --json`."""
