@@ -267,5 +267,5 @@ def max_answer_values(line_limit: int) -> int:
 
 
 def max_model_bytes(limits: Limits, given_bytes: int) -> int:
-    """Return the maximum size of a rewritten model."""
-    return min(limits.line, BASE_MODEL_BYTES + OUTPUTS_PER_INPUT * given_bytes)
+    """Return the maximum size of a rewritten model; that of a large one can have twice its size."""
+    return min(max(limits.line, 2 * given_bytes), BASE_MODEL_BYTES + OUTPUTS_PER_INPUT * given_bytes)

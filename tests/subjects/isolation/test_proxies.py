@@ -25,7 +25,7 @@ from conformance.run.diagnosis.failure_evidence import observe
 from conformance.run.judging.backend import judge_backend
 from conformance.subjects.calling.subject_names import SubjectKind
 from conformance.subjects.isolation import protocol as errors
-from conformance.subjects.isolation.protocol import Limits, SubjectInfo
+from conformance.subjects.isolation.protocol import Limits, SubjectInfo, max_model_bytes
 from conformance.subjects.isolation.proxies import BackendProxy, decode_value, encode_value, take_tensor
 from conformance.subjects.isolation.start_subjects import client_of
 
@@ -297,3 +297,9 @@ def test_run_without_isolation_still_isolates_commands(process, small_corpus):
     harness = exec_subject(sys.executable, "-m", "conformance.subjects.calling.harness", "fake_subject:always_right")
     arguments = ("--no-isolation", "-b", harness, "-b", "fake_subject:always_right", "--data", small_corpus)
     assert process("fork", "run", *arguments).status == 0
+
+
+def test_rewritten_model_may_have_the_size_of_any_model():
+    for size in (0, 2**20, 2**29, 2**31):
+        assert max_model_bytes(Limits(), size) >= 2 * size
+    assert max_model_bytes(Limits(), 2**20) <= 2**25
