@@ -18,12 +18,13 @@ OWN_STEPS = ("shape_inference", "constant_folding")
 
 
 @declare_adapter(onnxsim.__version__.removeprefix("v"))
-def optimize(model: onnx.ModelProto, *, passes: str = "") -> onnx.ModelProto:
+def optimize(model: onnx.ModelProto, *, passes: str = "", extra: str = "") -> onnx.ModelProto:
     """Return the simplified model.
 
     Args:
         model: the model.
         passes: the passes and the steps of `OWN_STEPS` to run, with `+` between them; `none`, or `list`.
+        extra: the passes to run that are not among the default ones, with `+` between them.
 
     Raises:
         ValueError: onnxsim's own check of the simplified model fails.
@@ -38,6 +39,8 @@ def optimize(model: onnx.ModelProto, *, passes: str = "") -> onnx.ModelProto:
         arguments = {f"skip_{name}": name in left_out for name in OWN_STEPS}
         arguments["skipped_optimizers"] = [name for name in left_out if name not in OWN_STEPS]
         arguments["perform_optimization"] = bool(set(chosen) - {*OWN_STEPS})
+    if extra:
+        arguments |= {"extra_optimizers": extra.split("+"), "perform_optimization": True}
     simplified: onnx.ModelProto
     simplified, valid = onnxsim.simplify(model, **arguments)
     if not valid:
