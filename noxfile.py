@@ -439,6 +439,8 @@ def models(session: nox.Session) -> None:
     install_public_models(session)
     session.run("python", "scripts/audit_models.py", *session.posargs)
     session.run("python", "scripts/audit_models.py", "--float16", *session.posargs)
+    session.install("--no-deps", "magika==1.0.3", "nudenet==3.4.2", "ddddocr==1.6.1")
+    session.run("python", "scripts/audit_models.py", "--verbs", "--work", "dist/verbs", *session.posargs)
 
 
 @nox.session

@@ -525,6 +525,7 @@ def page(
         "`nox -s models` writes this page. For users who want to see how many nodes of a real model are",
         "judged. No model is copied. [float16.md](float16.md) has models of other packages, and all models in float16:",
         "they are converted with `onnxruntime.transformers.float16`, with inputs and outputs in float.",
+        "[verbs.md](verbs.md) has the cost of every verb on ten models.",
         "",
         f"Packages: {', '.join(versions)}.",
         "",
@@ -571,8 +572,9 @@ def main() -> None:
     given.work.mkdir(parents=True, exist_ok=True)
     if given.verbs:
         chosen = [each for each in VERB_MODELS if not given.model or each.name in given.model]
-        lines = verbs_page(chosen, given.work)
-        (given.output or PAGES / "verbs.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        if not given.kept:  # a cost is measured anew
+            text = "\n".join(verbs_page(chosen, given.work)) + "\n"
+            (given.output or PAGES / "verbs.md").write_text(text, encoding="utf-8")
         return
     rows, wrong = [], []
     judged: Counter[str] = Counter()
