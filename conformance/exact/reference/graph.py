@@ -6,7 +6,9 @@ any `NumberSystem`. The result depends only on the model and the inputs, not on 
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -115,11 +117,46 @@ class Graph:
         values.update(zip(names, inputs, strict=True))
         try:
             for node, evaluation in self.nodes:
-                results = evaluation(node, [values[name] if name else ABSENT for name in node.inputs], system)
+                operands = [values[name] if name else ABSENT for name in node.inputs]
+                if type(system) is not NumberSystem:  # whose elements are no objects
+                    _check_output_size(node, operands)
+                results = evaluation(node, operands, system)
                 values.update(zip(node.outputs, results, strict=False))
             return [values[name] for name in self.outputs]
         except KeyError as error:
             raise Unsupported(f"no node computes the value {error}") from error
+
+
+MAX_EXACT_ELEMENTS = 2**23
+"""Maximum number of elements of an output that is computed exactly; each is an object that takes 100 bytes."""
+
+
+def _check_output_size(node: Node, operands: Sequence[Value]) -> None:
+    """Check the size of the output of a node whose output can be far larger than its operands.
+
+    Raises:
+        Unsupported: it is too large.
+    """
+    given = [value for value in operands if not value.is_absent]
+    shapes = [value.elements.shape for value in given]
+    largest = max(map(prod, shapes), default=0)
+    size = 0
+    if node.op_type == "Concat":
+        size = sum(map(prod, shapes))
+    elif node.op_type == "Tile" and len(given) == 2:
+        size = prod(shapes[0]) * prod(map(int, given[1].elements.flat))
+    elif node.op_type == "Gather" and len(given) == 2 and shapes[0]:
+        axis = node.attributes.get("axis", 0) % len(shapes[0])
+        size = prod(shapes[0]) // max(1, shapes[0][axis]) * prod(shapes[1])
+    elif node.op_type in {"MatMul", "Gemm"} and all(shapes):
+        size = prod(shapes[0]) // max(1, shapes[0][-1]) * prod(shapes[1]) // max(1, min(shapes[1][-2:]))
+    else:
+        if node.op_type == "Expand" and len(given) == 2:
+            shapes[1] = tuple(map(int, given[1].elements.flat))
+        with suppress(ValueError):
+            size = prod(np.broadcast_shapes(*shapes))
+    if size > max(largest, MAX_EXACT_ELEMENTS):
+        raise Unsupported(f"{node.op_type} has an output of {size:,} elements, more than {MAX_EXACT_ELEMENTS:,}")
 
 
 class PreparedReferenceGraph(BackendRep):

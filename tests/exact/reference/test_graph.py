@@ -22,9 +22,10 @@ from reference_models import (
 
 from conformance.base.verdicts import Level, Unsupported
 from conformance.exact.models.graphs import ARGMAX_DEFAULTS, softmax_default_axis
+from conformance.exact.models.model_building import array_value_info
 from conformance.exact.reference.graph import Graph
 from conformance.exact.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
-from conformance.exact.reference.oracle import answers
+from conformance.exact.reference.oracle import answers, evaluate
 
 FLOAT = onnx.TensorProto.FLOAT
 INT64 = onnx.TensorProto.INT64
@@ -292,3 +293,22 @@ def test_wrong_number_of_inputs_is_unsupported():
 def test_momentum_unknown_mode_is_named_in_error():
     with pytest.raises(ValueError, match="'fast'"):
         oracle_answers("Momentum", 1.0, 0, 1.0, 1.0, 1.0, mode="fast")
+
+
+@pytest.mark.parametrize(
+    ("operator", "first", "second"),
+    [
+        ("Expand", np.ones(1), np.array([2**40])),
+        ("Tile", np.ones(1), np.array([2**40])),
+        ("MatMul", np.ones((2**12, 1)), np.ones((1, 2**12))),
+        ("Add", np.ones(2**12), np.ones((2**12, 1))),
+    ],
+)
+def test_exact_output_that_is_far_larger_than_its_operands_is_not_computed(monkeypatch, operator, first, second):
+    monkeypatch.setattr("conformance.exact.reference.graph.MAX_EXACT_ELEMENTS", 2**20)
+    node = helper.make_node(operator, ["X", "S"], ["Y"])
+    inputs = [array_value_info(name, array) for name, array in (("X", first), ("S", second))]
+    graph = helper.make_graph([node], "large", inputs, [onnx.ValueInfoProto(name="Y")])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)])
+    with pytest.raises(Unsupported):
+        evaluate(model, [first, second])
