@@ -58,11 +58,16 @@ SMALL = '<ir_version: 8, opset_import: ["" : 17]> small (float[1] X) => (float[1
 
 
 def by_onnxscript(chosen: str, content: bytes) -> bytes:
-    """Return the model after the optimizer of ONNX Script, or after its rewrite rule with the number of a name."""
+    """Return the model after the optimizer of ONNX Script, after one of its passes, or after a rule by its number."""
+    import onnx_ir
     import onnxscript.optimizer
     from onnxscript import rewriter
 
     model = onnx.load_model_from_string(content)
+    if chosen == "eliminate_common_subexpressions":
+        read = onnx_ir.serde.deserialize_model(model)
+        onnx_ir.passes.common.CommonSubexpressionEliminationPass()(read)
+        return onnx_ir.serde.serialize_model(read).SerializeToString()
     if chosen != "all":
         rule = rewriter._DEFAULT_REWRITE_RULES[int(chosen.rpartition("_")[2])]
         return rewriter.rewrite(model, pattern_rewrite_rules=[rule]).SerializeToString()
