@@ -214,7 +214,7 @@ class ComparedOutput:
 
 @dataclass
 class LevelCounts:
-    """The outputs of a node compared with the bounds of one level; for the fields see `JudgedResult` of `audit`."""
+    """The outputs of a node compared with the bounds of one level; for the fields see `NodeJudgement` of `audit`."""
 
     undetermined: int = 0
     loose: int = 0

@@ -68,7 +68,7 @@ MAX_RECORD_BYTES = 2**28
 MAX_RECORD_VALUES = 2**24
 """Largest number of values of `record.json`, and of texts in a tensor: a model can have many thousand nodes."""
 
-MAX_VALUE_BYTES = 2**40
+MAX_STORED_BYTES = 2**40
 """Maximum size of a recorded value."""
 
 CHUNK_NODES = 16
@@ -88,7 +88,7 @@ class Blob(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Content in a file of its own, which has the digest of the content as its name."""
 
     digest: str
-    size: Annotated[int, msgspec.Meta(ge=0, le=MAX_VALUE_BYTES)]
+    size: Annotated[int, msgspec.Meta(ge=0, le=MAX_STORED_BYTES)]
 
 
 class StoredValue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -449,7 +449,7 @@ def _check_size(value: StoredValue) -> None:
         ValueError: the type is unknown, or the shape does not have this size.
     """
     dtype = dtype_of(type_number(value.dtype))
-    if math.prod(max(1, size) for size in value.shape) * dtype.itemsize > MAX_VALUE_BYTES:
+    if math.prod(max(1, size) for size in value.shape) * dtype.itemsize > MAX_STORED_BYTES:
         raise ValueError(f"the shape of {value.name} is too large")
     if dtype.kind != "O" and math.prod(value.shape) * dtype.itemsize != value.content.size:
         raise ValueError(f"{value.name} has another size than its shape")

@@ -15,7 +15,7 @@ from conformance.base.verdicts import Level
 from conformance.exact.judgement.distances import noticed_text
 from conformance.exact.judgement.node_comparison import JudgedElement, bound_source, number_text
 from conformance.exact.models.graphs import operator_text
-from conformance.own.audit.judgement import JudgedNode, JudgedResult, NodeVerdict
+from conformance.own.audit.judgement import JudgedNode, NodeJudgement, NodeVerdict
 from conformance.own.graphs.reading import LoadedModel, ModelRecord
 
 if TYPE_CHECKING:
@@ -439,7 +439,7 @@ def bound_text(node: JudgedNode, element: JudgedElement, level: Level) -> str:
     )
 
 
-class NodeRecord(JudgedResult, frozen=True, kw_only=True):
+class NodeRecord(NodeJudgement, frozen=True, kw_only=True):
     """A node in the document of an audit.
 
     Attributes:

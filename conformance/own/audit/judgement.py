@@ -81,7 +81,7 @@ class NodeVerdict(StrEnum):
     NOT_JUDGED = "not judged"
 
 
-class JudgedResult(Struct, frozen=True, forbid_unknown_fields=True):
+class NodeJudgement(Struct, frozen=True, forbid_unknown_fields=True):
     """The part of a node's judgement that a report has too.
 
     Attributes:
@@ -193,7 +193,7 @@ def _spacing(element_type: str | None) -> float:
     return 2 * float(format_of(dtype).unit_roundoff) if is_computed(dtype) else 0.0
 
 
-class JudgedNode(JudgedResult, frozen=True, kw_only=True):
+class JudgedNode(NodeJudgement, frozen=True, kw_only=True):
     """The judgement of one node of the main graph; `RecordingJudge.complete` and `trace_errors` add to it.
 
     Attributes:

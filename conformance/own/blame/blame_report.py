@@ -345,7 +345,7 @@ def issue_text(document: BlameDocument, model_text: str) -> str:
 
 def folder_files(
     document: BlameDocument,
-    case: FedModel,
+    fed: FedModel,
     answers: tuple[Computation, Computation],
     subjects: Sequence[SubjectName],
     optimizer: SubjectName | None,
@@ -354,21 +354,21 @@ def folder_files(
 
     Args:
         document: the document with all steps.
-        case: the reduced case.
+        fed: the reduced model with its inputs.
         answers: its answers.
         subjects: the first and the second subject.
         optimizer: the graph optimizer, with its chosen passes.
     """
-    text = escape_unprintable(printed_model(case.model))
+    text = escape_unprintable(printed_model(fed.model))
     files = {
-        "model.onnx": case.loaded().SerializeToString(),
+        "model.onnx": fed.loaded().SerializeToString(),
         "ISSUE.md": issue_text(document, text).encode(errors="replace"),
         "blame.json": encode_document(document),
         "reproduce.py": resources.files("conformance.own.blame").joinpath("reproduce.py.txt").read_bytes(),
     }
     if answers[1].model is not None and (optimizer is not None or document.second_model is not UNSET):
-        files["rewritten.onnx"] = case.with_model(answers[1].model).loaded().SerializeToString()
-    for number, array in enumerate(case.arrays):
+        files["rewritten.onnx"] = fed.with_model(answers[1].model).loaded().SerializeToString()
+    for number, array in enumerate(fed.arrays):
         files[f"test_data_set_0/input_{number}.pb"] = tensor_of(array).SerializeToString()
     for letter, answer in zip("ab", answers, strict=True):
         for number, output in enumerate(answer.outputs):

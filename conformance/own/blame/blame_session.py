@@ -100,7 +100,7 @@ class Request:
         models = self.models.with_tensor_inputs(self.data_sets) if self.models else None
         return changed_copy(self, model=model, data_sets=data_sets, models=models, given=self)
 
-    def case(self, number: int) -> FedModel:
+    def fed_model(self, number: int) -> FedModel:
         """Return the model with one data set."""
         model = self.model.original
         names = required_input_names(model.graph)
@@ -184,8 +184,8 @@ class Session:
         known: the document of an earlier session; None to begin with the first step.
         find_releases: returns the releases of a subject that are worth comparing for some operators, see
             `releases_worth_comparing`.
-        reduced: the reduced case, after its step.
-        answers: the answers to the reduced case.
+        reduced: the reduced fed model, after its step.
+        answers: the answers to the reduced fed.
         document: the data of the steps that ended, after `run` has begun.
     """
 
@@ -222,9 +222,9 @@ class Session:
             return self._end(BlameVerdict(BlameOutcome.NOT_DETERMINISTIC, steps.controls.reason))
         if text := self._changed_by_nodes(steps.controls.data_set):
             return self._end(BlameVerdict(BlameOutcome.NOT_JUDGED, text))
-        case = self.request.case(steps.controls.data_set)
+        fed = self.request.fed_model(steps.controls.data_set)
         if steps.difference is None:
-            whole = self._observe_whole(case) if observed is None else observed
+            whole = self._observe_whole(fed) if observed is None else observed
             steps.difference = with_steps(self.request.model.prepared, whole)
         self.on_step("difference")
         self._deadline = time.monotonic() + self.request.seconds
@@ -234,9 +234,9 @@ class Session:
         if not steps.difference:
             return self._end(BlameVerdict(BlameOutcome.NO_DIFFERENCE))
         if steps.passes is None:
-            steps.passes = self._find_passes(steps.controls, case, steps.difference)
+            steps.passes = self._find_passes(steps.controls, fed, steps.difference)
         self.on_step("passes")
-        return self._end(self._reduce_and_judge(steps.passes, case))
+        return self._end(self._reduce_and_judge(steps.passes, fed))
 
     def _begin(self) -> BlameDocument:
         """Return the known document; an empty one if there is none, or if it is of another version of a subject.
@@ -271,19 +271,19 @@ class Session:
         with self._compare() as comparison:
             subjects = filter(None, (comparison.first, comparison.second, comparison.optimizer))
             self.document.versions = [each.version or "" for each in subjects]
-            observed, kept = observe(comparison, request.case(0))
+            observed, kept = observe(comparison, request.fed_model(0))
             for place in range(1, len(request.data_sets)):
                 if observed:
                     break
-                difference, answers = observe(comparison, request.case(place))
+                difference, answers = observe(comparison, request.fed_model(place))
                 if difference:
                     number = place
                     observed = difference
                     kept = answers
             # a failure, which may be a hang, is repeated in another process only
-            same_process = kept if any(each.failure for each in kept) else comparison.answers(request.case(number))
+            same_process = kept if any(each.failure for each in kept) else comparison.answers(request.fed_model(number))
         with self._compare() as repeated:
-            other_process = repeated.answers(request.case(number))
+            other_process = repeated.answers(request.fed_model(number))
         names = [value.name for value in request.model.original.graph.output]
         differing = [
             _change_text(label, where, one, other)
@@ -291,36 +291,36 @@ class Session:
             for label, one, other in zip(comparison.names, kept, again, strict=True)
             if find_difference(names, one, other)
         ]
-        trip = None if request.optimizer is None or differing else self._round_trip(request.case(number))
+        trip = None if request.optimizer is None or differing else self._round_trip(request.fed_model(number))
         return Controls(number, comparison.names, not differing, differing[0] if differing else "", trip), observed
 
     def _changed_by_nodes(self, number: int) -> str:
         """Return which subject returns other outputs if nodes make the inputs that are not tensors; empty if none."""
         if self.request.given is None:
             return ""
-        case = self.request.case(number)
-        given = self.request.given.case(number)
-        names = [value.name for value in case.model.graph.output]
+        fed = self.request.fed_model(number)
+        given = self.request.given.fed_model(number)
+        names = [value.name for value in fed.model.graph.output]
         with self._compare() as comparison:
             for subject in (comparison.first, comparison.second):
-                own, made = (run_model(subject.target, each.model, each.inputs) for each in (given, case))
+                own, made = (run_model(subject.target, each.model, each.inputs) for each in (given, fed))
                 if own.failure is not Failure.UNSUPPORTED and find_difference(names, own, made):
                     return f"{subject.id} returns other outputs if nodes of the model make its sequences and optionals"
         return ""
 
-    def _round_trip(self, case: FedModel) -> str | None:
+    def _round_trip(self, fed: FedModel) -> str | None:
         """Run the graph optimizer without any pass; None if its passes cannot be chosen."""
         if self._passes is None:
             return None
         with self._compare(self._passes.choose([])) as comparison:
-            difference, answers = observe(comparison, case)
+            difference, answers = observe(comparison, fed)
         return (answers[1].message or "differs") if difference else "same"
 
-    def _observe_whole(self, case: FedModel) -> Difference:
+    def _observe_whole(self, fed: FedModel) -> Difference:
         with self._compare() as comparison:
-            return observe(comparison, case)[0]
+            return observe(comparison, fed)[0]
 
-    def _find_passes(self, controls: Controls, case: FedModel, wanted: Difference) -> FoundPasses:
+    def _find_passes(self, controls: Controls, fed: FedModel, wanted: Difference) -> FoundPasses:
         """Find the passes; the data has no names if the passes cannot be chosen.
 
         The way whose passes are fixed is computed once, and only the other subject starts for each set of passes.
@@ -336,17 +336,17 @@ class Session:
         tried = {} if self.document.tried is msgspec.UNSET else dict(self.document.tried)
         tried |= {passes.choose([]).text: False} if controls.round_trip == "same" else {}
         self.document.tried = tried
-        names = [value.name for value in case.model.graph.output]
+        names = [value.name for value in fed.model.graph.output]
         fixed = request.first if request.optimizer is not None or request.bisects_second else request.second
         with self.subjects.open(fixed) as (held,):
-            known = run_model(held.target, case.model, case.inputs)
+            known = run_model(held.target, fed.model, fed.inputs)
 
             def keeps_difference(subject: SubjectName) -> bool:
                 with self.subjects.open(subject) as (chosen,):
                     if subject.kind is SubjectKind.OPTIMIZER:
-                        answer = Comparison(held, held, chosen).answer(case, is_second=True)
+                        answer = Comparison(held, held, chosen).answer(fed, is_second=True)
                     else:
-                        answer = run_model(chosen.target, case.model, case.inputs)
+                        answer = run_model(chosen.target, fed.model, fed.inputs)
                 is_first = subject.kind is SubjectKind.BACKEND and not request.bisects_second
                 answers = (answer, known) if is_first else (known, answer)
                 return wanted.is_same(find_difference(names, *answers))
@@ -356,16 +356,16 @@ class Session:
         self.document.tried = msgspec.UNSET
         return found
 
-    def _reduce_and_judge(self, passes: FoundPasses, case: FedModel) -> BlameVerdict:
+    def _reduce_and_judge(self, passes: FoundPasses, fed: FedModel) -> BlameVerdict:
         """Reduce the model with the passes of the difference only, and judge the reduced model."""
         known = self.document.steps.reduction
         with self._compare(self._chosen(passes)) as comparison:
-            self._match_values(comparison, case)
+            self._match_values(comparison, fed)
             if known is not None and known.is_complete:
                 self.reduced = known.read(self.request.model.data_folder)
             else:
                 start = None if known is None else known.read(self.request.model.data_folder)
-                self.reduced = self._reduce(comparison, self._inlined(comparison, case), start)
+                self.reduced = self._reduce(comparison, self._inlined(comparison, fed), start)
             self.on_step("reduction")
             difference, self.answers = observe(comparison, self.reduced)
             if not difference:
@@ -388,22 +388,22 @@ class Session:
         reduction = self.document.steps.reduction
         return reduction is not None and reduction.ended_early
 
-    def _match_values(self, comparison: Comparison, case: FedModel) -> None:
+    def _match_values(self, comparison: Comparison, fed: FedModel) -> None:
         """Match the intermediate values of two given models, at which both are cut."""
         if comparison.given is None or self.request.models is None:
             return
-        cases = [case.with_model(each.prepared) for each in (self.request.model, comparison.given.model)]
+        fed_models = [fed.with_model(each.prepared) for each in (self.request.model, comparison.given.model)]
         targets = (comparison.first.target, comparison.second.target)
         comparison.given.match_values(
-            *(known_values(*each, comparison.note) for each in zip(targets, cases, strict=True))
+            *(known_values(*each, comparison.note) for each in zip(targets, fed_models, strict=True))
         )
 
     def _reduce(self, comparison: Comparison, whole: FedModel, start: FedModel | None) -> FedModel:
         """Reduce the model, and keep each smaller model in the document."""
 
-        def keep(case: FedModel, *, is_complete: bool = False) -> None:
+        def keep(fed: FedModel, *, is_complete: bool = False) -> None:
             self.document.steps.reduction = _reduced_model(
-                case, reduction, nodes_before=self.document.model.nodes, is_complete=is_complete
+                fed, reduction, nodes_before=self.document.model.nodes, is_complete=is_complete
             )
 
         reduction = DifferenceReduction(comparison, self._deadline - time.monotonic(), keep)
@@ -411,12 +411,12 @@ class Session:
         keep(reduced, is_complete=not reduction.ended_early)
         return reduced
 
-    def _inlined(self, comparison: Comparison, case: FedModel) -> FedModel:
+    def _inlined(self, comparison: Comparison, fed: FedModel) -> FedModel:
         """Return the model without model-local functions if the difference stays, and otherwise as it is."""
-        prepared = case.with_model(self.request.model.prepared)
-        if not case.model.functions or observe(comparison, case)[0].is_same(observe(comparison, prepared)[0]):
+        prepared = fed.with_model(self.request.model.prepared)
+        if not fed.model.functions or observe(comparison, fed)[0].is_same(observe(comparison, prepared)[0]):
             return prepared
-        return case
+        return fed
 
     def _compare_with_unoptimized(self, verdict: BlameVerdict) -> Unoptimized | None:
         """Return how both ways differ from the result without optimizations, if the reference cannot judge them.
@@ -485,18 +485,18 @@ def _plain_subjects(ways: Sequence[SubjectName]) -> Iterator[SubjectName]:
 
 
 def _reduced_model(
-    case: FedModel, reduction: DifferenceReduction, *, nodes_before: int, is_complete: bool
+    fed: FedModel, reduction: DifferenceReduction, *, nodes_before: int, is_complete: bool
 ) -> ReducedModel:
     given = reduction.comparison.given
-    second = given.part(case.model) if given is not None else None
-    tensors = [tensor_of(array, name) for name, array in case.inputs.items()]
+    second = given.part(fed.model) if given is not None else None
+    tensors = [tensor_of(array, name) for name, array in fed.inputs.items()]
     return ReducedModel(
         is_complete,
         nodes_before,
-        _reduced_nodes(case.model),
+        _reduced_nodes(fed.model),
         reduction.tested,
         reduction.ended_early,
-        base64.b64encode(case.model.SerializeToString()).decode(),
+        base64.b64encode(fed.model.SerializeToString()).decode(),
         [base64.b64encode(tensor.SerializeToString()).decode() for tensor in tensors],
         msgspec.UNSET if second is None else _reduced_nodes(second),
     )

@@ -136,10 +136,10 @@ def find_difference(names: Sequence[str], first: Computation, second: Computatio
     return Difference(bool(outputs), outputs=outputs)
 
 
-def observe(comparison: Comparison, case: FedModel) -> tuple[Difference, tuple[Computation, Computation]]:
-    """Compute a case in both ways; return the difference and the answers."""
-    answers = comparison.answers(case)
-    names = [value.name for value in case.model.graph.output]
+def observe(comparison: Comparison, fed: FedModel) -> tuple[Difference, tuple[Computation, Computation]]:
+    """Compute a fed model in both ways; return the difference and the answers."""
+    answers = comparison.answers(fed)
+    names = [value.name for value in fed.model.graph.output]
     return find_difference(names, *answers), answers
 
 

@@ -175,17 +175,17 @@ class GivenRewrite:
             return self._whole.original
         return self._parts.between(model)
 
-    def with_counterparts(self, case: FedModel) -> FedModel | None:
+    def with_counterparts(self, fed: FedModel) -> FedModel | None:
         """Return a part of the first model without the outputs that have no counterpart; None if no output has one."""
-        kept = [value for value in case.model.graph.output if self._parts.computes(value.name)]
-        if len(kept) == len(case.model.graph.output):
-            return case
+        kept = [value for value in fed.model.graph.output if self._parts.computes(value.name)]
+        if len(kept) == len(fed.model.graph.output):
+            return fed
         if not kept:
             return None
-        model = copy_of(case.model)
+        model = copy_of(fed.model)
         del model.graph.output[:]
         model.graph.output.extend(kept)
-        return without_unused(case.with_model(model))
+        return without_unused(fed.with_model(model))
 
 
 def _known(names: Iterable[str], values: Mapping[str, Array]) -> dict[str, Array]:

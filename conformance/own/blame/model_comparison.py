@@ -100,7 +100,7 @@ class Comparison:
         progress: is called with a text for the user.
         data_folder: the folder of the external data of all models; None if they have all tensors.
 
-    A failure is not computed again for the same case, because it may have taken the whole time limit.
+    A failure is not computed again for the same fed model, because it may have taken the whole time limit.
     """
 
     first: Subject
@@ -146,28 +146,28 @@ class Comparison:
             raise TimeIsOverError
         self.progress(text)
 
-    def answers(self, case: FedModel) -> tuple[Computation, Computation]:
+    def answers(self, fed: FedModel) -> tuple[Computation, Computation]:
         """Compute the model in both ways."""
-        return self._answer_once(case, is_second=False), self._answer_once(case, is_second=True)
+        return self._answer_once(fed, is_second=False), self._answer_once(fed, is_second=True)
 
-    def _answer_once(self, case: FedModel, *, is_second: bool) -> Computation:
-        known = self._failed.get((is_second, case.digest())) if self._failed else None
-        answer = known or self.answer(case, is_second=is_second)
+    def _answer_once(self, fed: FedModel, *, is_second: bool) -> Computation:
+        known = self._failed.get((is_second, fed.digest())) if self._failed else None
+        answer = known or self.answer(fed, is_second=is_second)
         if answer.failure:
-            self._failed[is_second, case.digest()] = answer
+            self._failed[is_second, fed.digest()] = answer
         return answer
 
-    def answer(self, case: FedModel, *, is_second: bool) -> Computation:
+    def answer(self, fed: FedModel, *, is_second: bool) -> Computation:
         """Compute the model in one of both ways."""
-        return self._second_answer(case) if is_second else run_model(self.first.target, case.model, case.inputs)
+        return self._second_answer(fed) if is_second else run_model(self.first.target, fed.model, fed.inputs)
 
-    def _second_answer(self, case: FedModel) -> Computation:
+    def _second_answer(self, fed: FedModel) -> Computation:
         if not self.has_rewrite:
-            return run_model(self.second.target, case.model, case.inputs)
-        rewritten = self.rewrite(case.model)
+            return run_model(self.second.target, fed.model, fed.inputs)
+        rewritten = self.rewrite(fed.model)
         if rewritten.failure or rewritten.model is None:
             return rewritten
-        return run_model(self.second.target, rewritten.model, case.inputs)
+        return run_model(self.second.target, rewritten.model, fed.inputs)
 
     def rewrite(self, model: onnx.ModelProto) -> Computation:
         """Return the rewrite of a model without outputs, or the failure of the graph optimizer.

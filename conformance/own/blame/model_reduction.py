@@ -65,8 +65,8 @@ class DifferenceReduction:
     Attributes:
         comparison: both ways.
         seconds: the maximum time; each of up to three reductions has a third of it, with its judgements.
-        on_smaller: is called with each smaller case, for a session that is interrupted.
-        tested: the number of cases that were tried.
+        on_smaller: is called with each smaller fed model, for a session that is interrupted.
+        tested: the number of fed models that were tried.
         ended_early: whether the time ended before the reduction.
     """
 
@@ -78,28 +78,28 @@ class DifferenceReduction:
     _begun: float = field(default=0.0, init=False)
 
     def reduce(self, whole: FedModel, start: FedModel | None) -> FedModel:
-        """Return the reduced case.
+        """Return the reduced fed model.
 
         If nobody is wrong on it, a part of the whole model on which somebody is wrong is searched. If there is none,
         the difference has the sum of many roundings, and the smallest of them is kept.
 
         Args:
             whole: the model and its inputs.
-            start: a smaller case of an earlier session; None to start with the whole model.
+            start: a smaller fed model of an earlier session; None to start with the whole model.
         """
         self._begun = time.monotonic()
         wanted, kept = self._judged(whole, SHARE_OF_WHOLE)
 
-        def has_difference(case: FedModel) -> bool:
+        def has_difference(fed: FedModel) -> bool:
             """Return whether a smaller model has the same difference; a rounding is another one than a fault.
 
             A model that is judged is not reduced to one that is not.
             """
             nonlocal kept
-            found, answers = observe(self.comparison, case)
+            found, answers = observe(self.comparison, fed)
             if not wanted.is_same(found) or any(wanted.failures):
                 return wanted.is_same(found)
-            outcome = self._outcome(case, found, answers)
+            outcome = self._outcome(fed, found, answers)
             is_kept = kept is BlameOutcome.NOT_JUDGED or (
                 outcome is not BlameOutcome.NOT_JUDGED and outcome.is_open == kept.is_open
             )
@@ -107,40 +107,38 @@ class DifferenceReduction:
             return is_kept
 
         first = start if start is not None and has_difference(start) else whole
-        case = self._reduce_while(has_difference, first, 1 / 3)
-        _, outcome = self._judged(case, 1 / 2)
+        fed = self._reduce_while(has_difference, first, 1 / 3)
+        _, outcome = self._judged(fed, 1 / 2)
         if not outcome.is_open or any(wanted.failures):
-            return case
-        part = self._find_part(lambda case: is_wrong(self.comparison, case, wanted), whole)
+            return fed
+        part = self._find_part(lambda fed: is_wrong(self.comparison, fed, wanted), whole)
         if part is not None:
-            return self._reduce_while(lambda case: is_wrong(self.comparison, case, wanted), part, 1)
+            return self._reduce_while(lambda fed: is_wrong(self.comparison, fed, wanted), part, 1)
         if outcome is BlameOutcome.BOTH_ADMISSIBLE:
-            return self._reduce_while(lambda case: is_alike_and_admissible(self.comparison, case, wanted), case, 1)
-        return case
+            return self._reduce_while(lambda fed: is_alike_and_admissible(self.comparison, fed, wanted), fed, 1)
+        return fed
 
-    def _judged(self, case: FedModel, share: float) -> tuple[Difference, BlameOutcome]:
-        """Return the difference of a case and who is wrong; nobody is judged after a share of the whole time."""
-        difference, answers = observe(self.comparison, case)
+    def _judged(self, fed: FedModel, share: float) -> tuple[Difference, BlameOutcome]:
+        """Return the difference of a fed model and who is wrong; nobody is judged after a share of the whole time."""
+        difference, answers = observe(self.comparison, fed)
         try:
             with self.comparison.until(self._end(share)):
-                return difference, self._outcome(case, difference, answers)
+                return difference, self._outcome(fed, difference, answers)
         except TimeIsOverError:
             return difference, BlameOutcome.NOT_JUDGED
 
-    def _outcome(
-        self, case: FedModel, difference: Difference, answers: tuple[Computation, Computation]
-    ) -> BlameOutcome:
+    def _outcome(self, fed: FedModel, difference: Difference, answers: tuple[Computation, Computation]) -> BlameOutcome:
         """Return who is wrong; nobody is judged on a large model, whose bounds are composed over all nodes."""
-        if node_count(case.model) > MAX_JUDGED_NODES:
+        if node_count(fed.model) > MAX_JUDGED_NODES:
             return BlameOutcome.NOT_JUDGED
-        return judge(self.comparison, case, difference, answers).outcome
+        return judge(self.comparison, fed, difference, answers).outcome
 
     def _end(self, share: float) -> float:
         return self._begun + share * self.seconds
 
-    def _reduce_while(self, is_same: Callable[[FedModel], bool], case: FedModel, share: float) -> FedModel:
+    def _reduce_while(self, is_same: Callable[[FedModel], bool], fed: FedModel, share: float) -> FedModel:
         with self._reducer(is_same, self.on_smaller, share) as reducer:
-            return reducer.reduce(case)
+            return reducer.reduce(fed)
 
     def _find_part(self, is_wrong: Callable[[FedModel], bool], whole: FedModel) -> FedModel | None:
         with self._reducer(is_wrong, lambda _: None, 2 / 3) as reducer:
@@ -150,7 +148,7 @@ class DifferenceReduction:
     def _reducer(
         self, is_same: Callable[[FedModel], bool], on_smaller: Callable[[FedModel], None], share: float
     ) -> Iterator[Reducer]:
-        """Yield a reducer that ends after a share of the whole time, and count the cases that it has tried."""
+        """Yield a reducer that ends after a share of the whole time, and count the fed models that it has tried."""
         reducer = Reducer(self.comparison, is_same, on_smaller)
         try:
             with self.comparison.until(self._end(share)):
@@ -160,31 +158,31 @@ class DifferenceReduction:
             self.ended_early |= reducer.ended_early
 
 
-def is_alike_and_admissible(comparison: Comparison, case: FedModel, wanted: Difference) -> bool:
-    """Return whether the outputs of a case have a difference of the same kind, are judged, and nobody is wrong."""
-    difference, answers = observe(comparison, case)
+def is_alike_and_admissible(comparison: Comparison, fed: FedModel, wanted: Difference) -> bool:
+    """Return whether the outputs of a fed model have a difference of the same kind, are judged, and nobody is wrong."""
+    difference, answers = observe(comparison, fed)
     if not wanted.is_alike(difference):
         return False
-    return judge(comparison, case, difference, answers).outcome is BlameOutcome.BOTH_ADMISSIBLE
+    return judge(comparison, fed, difference, answers).outcome is BlameOutcome.BOTH_ADMISSIBLE
 
 
-def is_wrong(comparison: Comparison, case: FedModel, wanted: Difference) -> bool:
-    """Return whether the outputs of a case differ, and somebody is wrong; NaN is no part of a finite difference."""
-    difference, answers = observe(comparison, case)
+def is_wrong(comparison: Comparison, fed: FedModel, wanted: Difference) -> bool:
+    """Return whether the outputs of a fed model differ and somebody is wrong; NaN is no part of a finite difference."""
+    difference, answers = observe(comparison, fed)
     if not difference or any(difference.failures) or (wanted.is_finite and not difference.is_finite):
         return False
-    return not judge(comparison, case, difference, answers).outcome.is_open
+    return not judge(comparison, fed, difference, answers).outcome.is_open
 
 
 @dataclass
 class Reducer:
-    """Reduces one case.
+    """Reduces one fed model.
 
     Attributes:
         comparison: both ways. The first computes the values at cuts; a second model is cut together with the first.
-        is_same: whether a smaller case has the same difference.
-        on_smaller: is called with each smaller case that has the same difference.
-        tested: the number of cases that were tried.
+        is_same: whether a smaller fed model has the same difference.
+        on_smaller: is called with each smaller fed model that has the same difference.
+        tested: the number of fed models that were tried.
         ended_early: whether the time ended before the reduction.
     """
 
@@ -194,11 +192,11 @@ class Reducer:
     tested: int = 0
     ended_early: bool = False
     _smallest: FedModel = field(init=False)
-    """The smallest case so far; each step makes it smaller."""
+    """The smallest fed model so far; each step makes it smaller."""
 
-    def reduce(self, case: FedModel) -> FedModel:
-        """Return the smallest case that was found until the time is over; it may be the given one."""
-        self._smallest = case
+    def reduce(self, fed: FedModel) -> FedModel:
+        """Return the smallest fed model that was found until the time is over; it may be the given one."""
+        self._smallest = fed
         with self._limited():
             for round in range(4):
                 size = node_count(self._smallest.model)
@@ -224,40 +222,40 @@ class Reducer:
         except TimeIsOverError:
             self.ended_early = True
 
-    def is_or_has_part(self, case: FedModel) -> FedModel | None:
-        """Return the case if it holds, else a part of it that does; None if none holds until the time is over."""
-        self._smallest = case
+    def is_or_has_part(self, fed: FedModel) -> FedModel | None:
+        """Return the fed model if it holds, else a part of it that does; None if none holds until the time is over."""
+        self._smallest = fed
         with self._limited():
-            if self._holds(case) or self._has_part(case):
+            if self._holds(fed) or self._has_part(fed):
                 return self._smallest
         return None
 
-    def _holds(self, case: FedModel | None) -> bool:
-        """Return whether a smaller case is valid and has the same difference; the case is the smallest then."""
+    def _holds(self, fed: FedModel | None) -> bool:
+        """Return whether a smaller fed model is valid and has the same difference; it is the smallest then."""
         self.comparison.note(f"{len(self._smallest.model.graph.node)} nodes, {self.tested} models tried")
         given = self.comparison.given
-        if case is not None and given is not None:
-            case = given.with_counterparts(case)
-        if case is None:
+        if fed is not None and given is not None:
+            fed = given.with_counterparts(fed)
+        if fed is None:
             return False
         self.tested += 1
-        if model_violation(without_external_data(case.model)) is not None or not self.is_same(case):
+        if model_violation(without_external_data(fed.model)) is not None or not self.is_same(fed):
             return False
-        self._smallest = case
-        self.on_smaller(case)
+        self._smallest = fed
+        self.on_smaller(fed)
         return True
 
-    def _take_first(self, cases: Iterable[FedModel | None]) -> bool:
-        """Return whether one of some smaller cases holds; the first that does is the smallest then."""
-        return any(map(self._holds, cases))
+    def _take_first(self, fed_models: Iterable[FedModel | None]) -> bool:
+        """Return whether one of some smaller fed models holds; the first that does is the smallest then."""
+        return any(map(self._holds, fed_models))
 
     def _cut(self) -> None:
-        case = self._smallest
-        nodes = live_nodes(case.model)
+        fed = self._smallest
+        nodes = live_nodes(fed.model)
         values = self._known_values()
-        parts = GraphParts(case.model, case.data_folder)
+        parts = GraphParts(fed.model, fed.data_folder)
         minimize(nodes, lambda part: self._holds(parts.cut(part, values)), 10_000)
-        if self._smallest is case:
+        if self._smallest is fed:
             self._holds(parts.cut(nodes, values))
 
     def _known_values(self) -> dict[str, Array]:
@@ -275,11 +273,11 @@ class Reducer:
         inlined = inline_taken_branches(self._smallest.model, values)
         if inlined is not None:
             self._holds(without_unused(self._smallest.with_model(inlined)))
-        case = self._smallest
-        for number, node in enumerate(case.model.graph.node):
+        fed = self._smallest
+        for number, node in enumerate(fed.model.graph.node):
             if is_operator(node, "Loop"):
-                unrolled = unrolled_models(case.model, number, values)
-                if self._take_first(without_unused(case.with_model(each)) for each in unrolled):
+                unrolled = unrolled_models(fed.model, number, values)
+                if self._take_first(without_unused(fed.with_model(each)) for each in unrolled):
                     return
 
     def _drop_inner_nodes(self) -> None:
@@ -314,16 +312,16 @@ class Reducer:
             if name not in numbers:
                 self._take_first(with_arrays(self._smallest, {name: simple}) for simple in simple_arrays(array))
 
-    def _has_part(self, case: FedModel) -> bool:
+    def _has_part(self, fed: FedModel) -> bool:
         """Return whether a part of at most `WINDOW_NODES` consecutive nodes holds.
 
         Single nodes come last: composed bounds can hide a fault of one of them.
         """
-        nodes = live_nodes(case.model)
+        nodes = live_nodes(fed.model)
         if len(nodes) <= 1:
             return False
         values = self._known_values()
-        parts = GraphParts(case.model, case.data_folder)
+        parts = GraphParts(fed.model, fed.data_folder)
         for size in (WINDOW_NODES, 4, 1):
             if len(nodes) <= size // 2:
                 continue
@@ -339,50 +337,50 @@ def node_count(model: onnx.ModelProto) -> int:
     return sum(not is_operator(node, "Constant") for node in iter_nodes(model.graph))
 
 
-def known_values(backend: Any, case: FedModel, note: Callable[[str], None] = lambda _: None) -> dict[str, Array]:
+def known_values(backend: Any, fed: FedModel, note: Callable[[str], None] = lambda _: None) -> dict[str, Array]:
     """Return all values of a model that a subject returns, by name; other values are missing.
 
     `note` is called with the progress for the user.
     """
-    constants = case.initializers
-    values: dict[str, Any] = {**constants, **case.inputs}
-    answer = run_model(backend, case.model, case.inputs)
+    constants = fed.initializers
+    values: dict[str, Any] = {**constants, **fed.inputs}
+    answer = run_model(backend, fed.model, fed.inputs)
     if not answer.failure:
         try:
             recorded = record_values(
-                backend, case.model, case.arrays, answer.outputs, note, is_stable=False, constants=constants
+                backend, fed.model, fed.arrays, answer.outputs, note, is_stable=False, constants=constants
             )
             values.update(recorded.values)
         except TimeIsOverError:
             raise
         except Exception:  # noqa: BLE001 - the model is then cut at inputs only
-            values.update(zip((value.name for value in case.model.graph.output), answer.outputs, strict=True))
-    if len(values) < len(case.model.graph.node):
-        values = {**_evaluated(case, note), **values}
+            values.update(zip((value.name for value in fed.model.graph.output), answer.outputs, strict=True))
+    if len(values) < len(fed.model.graph.node):
+        values = {**_evaluated(fed, note), **values}
     return {name: np.asarray(array) for name, array in values.items() if isinstance(array, np.ndarray | np.generic)}
 
 
-def _evaluated(case: FedModel, note: Callable[[str], None]) -> dict[str, Any]:
+def _evaluated(fed: FedModel, note: Callable[[str], None]) -> dict[str, Any]:
     """Return the values that the reference computes; any value of the right type and shape is a valid input."""
-    model = copy_of(case.model)
+    model = copy_of(fed.model)
     del model.graph.output[:]
     model.graph.output.extend(
         onnx.ValueInfoProto(name=name) for node in model.graph.node for name in node.output if name
     )
-    found = enclose_outputs(case.with_model(model), note)
+    found = enclose_outputs(fed.with_model(model), note)
     return {
         name: each.value.astype(each.dtype) if isinstance(each, Enclosure) else each for name, each in found.items()
     }
 
 
-def shrink(case: FedModel, size: int, start: int, wanted: int) -> FedModel | None:
-    """Return a case in which every dimension of one size has another size."""
+def shrink(fed: FedModel, size: int, start: int, wanted: int) -> FedModel | None:
+    """Return a fed model in which every dimension of one size has another size."""
     changed = {}
-    for name, array in case_arrays(case).items():
+    for name, array in case_arrays(fed).items():
         if size in array.shape:
             part = tuple(slice(start, start + wanted) if each == size else slice(None) for each in array.shape)
             changed[name] = np.ascontiguousarray(array[part])
-    return with_arrays(case, changed)
+    return with_arrays(fed, changed)
 
 
 def simple_arrays(array: Array) -> Iterator[Array]:

@@ -125,9 +125,9 @@ class BlameVerdict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return 2 * (self.undetermined + self.loose) <= self.differing
 
 
-def enclose_outputs(case: FedModel, note: Callable[[str], None] = lambda _: None) -> dict[str, Any]:
+def enclose_outputs(fed: FedModel, note: Callable[[str], None] = lambda _: None) -> dict[str, Any]:
     """Enclose the outputs of a model on its inputs; see `enclose_model`."""
-    return enclose_model(case.model, {**case.initializers, **case.inputs}, note)
+    return enclose_model(fed.model, {**fed.initializers, **fed.inputs}, note)
 
 
 def output_share(actual: Any, expected: Any, *, has_signed_zeros: bool = False) -> float | None:
@@ -168,29 +168,29 @@ def is_judged(actual: Any, expected: Any) -> bool:
 
 
 def judge(
-    comparison: Comparison, case: FedModel, difference: Difference, answers: tuple[Computation, Computation]
+    comparison: Comparison, fed: FedModel, difference: Difference, answers: tuple[Computation, Computation]
 ) -> BlameVerdict:
     """Return the verdict on the difference of two answers.
 
     Args:
         comparison: both ways.
-        case: the reduced model and its inputs.
+        fed: the reduced model and its inputs.
         difference: the difference of the answers.
         answers: the answers.
     """
     if not difference:
         return BlameVerdict(BlameOutcome.NO_DIFFERENCE)
     if any(difference.failures):
-        return _judge_failure(comparison, case, difference)
-    texts = TextEnclosures(case, comparison.note)
+        return _judge_failure(comparison, fed, difference)
+    texts = TextEnclosures(fed, comparison.note)
     expected = texts.of(answers[0].outputs)
     is_rewrite = comparison.has_rewrite
     rewritten = answers[1].model if is_rewrite else None
-    of_second = (texts if rewritten is None else TextEnclosures(case.with_model(rewritten), comparison.note)).of(
+    of_second = (texts if rewritten is None else TextEnclosures(fed.with_model(rewritten), comparison.note)).of(
         answers[1].outputs
     )
-    names = [value.name for value in case.model.graph.output]
-    signed = _signed_outputs(case)
+    names = [value.name for value in fed.model.graph.output]
+    signed = _signed_outputs(fed)
     different = {each.name for each in difference.outputs}
     found = [
         _judge_output(expected[name], other, a, b, is_rewrite=is_rewrite, keeps_signs=name in signed)
@@ -206,7 +206,7 @@ def judge(
     if {BlameOutcome.FIRST_WRONG, BlameOutcome.SECOND_WRONG} <= wrong:
         reason = "different outputs of both are outside of their bounds"
         return replace(worst, outcome=BlameOutcome.BOTH_WRONG, reason=reason, hazard=None)
-    if is_rewrite and (hazard := _hazard_of_pass(comparison, case, answers)):
+    if is_rewrite and (hazard := _hazard_of_pass(comparison, fed, answers)):
         return replace(worst, outcome=BlameOutcome.BOTH_ADMISSIBLE, reason="both outputs are admissible", hazard=hazard)
     return worst
 
@@ -236,12 +236,12 @@ class TextEnclosures:
     """The enclosures of the outputs of a model by each text of its pages, each computed once.
 
     Args:
-        case: the model, whose model-local functions are replaced by their nodes, and its inputs.
+        fed: the model, whose model-local functions are replaced by their nodes, and its inputs.
         note: is called with the progress for the user.
     """
 
-    def __init__(self, case: FedModel, note: Callable[[str], None] = lambda _: None) -> None:
-        self._case = case
+    def __init__(self, fed: FedModel, note: Callable[[str], None] = lambda _: None) -> None:
+        self._fed = fed
         self._note = note
         self._found: dict[frozenset[str], dict[str, Any]] = {}
 
@@ -253,15 +253,15 @@ class TextEnclosures:
         expected = self._by(frozenset())
         if _are_within(outputs, expected):
             return expected
-        earlier = map(self._by, _readings(self._case.model))
+        earlier = map(self._by, _readings(self._fed.model))
         return next((each for each in earlier if _are_within(outputs, each)), expected)
 
     def _by(self, reading: frozenset[str]) -> dict[str, Any]:
         if reading not in self._found:
             try:
-                inlined = self._case.with_model(inline_functions(self._case.model))
+                inlined = self._fed.with_model(inline_functions(self._fed.model))
             except ModelError as error:
-                return {value.name: error.problem for value in self._case.model.graph.output}
+                return {value.name: error.problem for value in self._fed.model.graph.output}
             with read_as(reading):
                 self._found[reading] = enclose_outputs(inlined, self._note)
         return self._found[reading]
@@ -280,13 +280,13 @@ def _are_within(outputs: Sequence[Any], expected: Mapping[str, Any]) -> bool:
     return all(share is None or share <= 1 for share in shares)
 
 
-def _signed_outputs(case: FedModel) -> set[str]:
+def _signed_outputs(fed: FedModel) -> set[str]:
     """Return the outputs whose zeros have signs that IEEE 754 determines: those of one node on inputs and constants."""
-    scope = NodeScope.of(case.model)
-    known = {*constant_names(case.model.graph), *case.inputs}
+    scope = NodeScope.of(fed.model)
+    known = {*constant_names(fed.model.graph), *fed.inputs}
     return {
         name
-        for node in case.model.graph.node
+        for node in fed.model.graph.node
         if known.issuperset(names_taken_by(node)) and node.domain in MAIN_DOMAINS and has_signed_zeros(scope.node(node))
         for name in node.output
     }
@@ -389,26 +389,26 @@ def _hazard(expected: Any, a: Array, b: Array) -> str:
     return "nan" if np.isnan(expected.value).any() else "rounding"
 
 
-def _hazard_of_pass(comparison: Comparison, case: FedModel, answers: tuple[Computation, Computation]) -> str:
+def _hazard_of_pass(comparison: Comparison, fed: FedModel, answers: tuple[Computation, Computation]) -> str:
     """Return the hazard by which the removal of monotone operators before an ArgMax explains the difference.
 
     It does if the subject returns the outputs of the rewrite for the suite's own removal too, and each changed index
     has a hazard. Otherwise the text is empty.
     """
-    if not any(is_operator(node, "ArgMax") for node in case.model.graph.node):
+    if not any(is_operator(node, "ArgMax") for node in fed.model.graph.node):
         return ""
     try:
-        removed = run_model(comparison.first.target, eliminate(case.model, fixed_point=True), case.inputs)
+        removed = run_model(comparison.first.target, eliminate(fed.model, fixed_point=True), fed.inputs)
         if removed.failure or not are_identical(removed.outputs, answers[1].outputs):
             return ""
-        counts = count_hazards(case.model, comparison.first, [InputSet("given", tuple(case.arrays))], case.data_folder)
+        counts = count_hazards(fed.model, comparison.first, [InputSet("given", tuple(fed.arrays))], fed.data_folder)
     except Exception:  # noqa: BLE001 - the hazard is only looked for
         return ""
     names = {name for changes in counts.argmax for name, count in changes.changed.items() if count}
     return "" if names & {NO_HAZARD, NO_OPERAND} else " and ".join(sorted(names))
 
 
-def _judge_failure(comparison: Comparison, case: FedModel, difference: Difference) -> BlameVerdict:
+def _judge_failure(comparison: Comparison, fed: FedModel, difference: Difference) -> BlameVerdict:
     first, second = difference.failures
     message = difference.messages[0 if first else 1]
     if Failure.UNSUPPORTED in (first, second):
@@ -421,17 +421,17 @@ def _judge_failure(comparison: Comparison, case: FedModel, difference: Differenc
         return BlameVerdict(BlameOutcome.FIRST_WRONG, f"{first}: {message}")
     if not comparison.has_rewrite:
         return BlameVerdict(BlameOutcome.SECOND_WRONG, f"{second}: {message}")
-    if fault := _strict_fault(comparison, case):
+    if fault := _strict_fault(comparison, fed):
         outcome = BlameOutcome.OPTIMIZER_WRONG if comparison.given is None else BlameOutcome.NOT_JUDGED
         return BlameVerdict(outcome, f"the model of B contradicts itself: {fault}")
     return BlameVerdict(BlameOutcome.NOT_JUDGED, f"the model of B is valid, and the subject does not run it: {message}")
 
 
-def _strict_fault(comparison: Comparison, case: FedModel) -> str:
+def _strict_fault(comparison: Comparison, fed: FedModel) -> str:
     """Return the contradiction of types or shapes in a rewrite whose original has none."""
-    rewritten = comparison.rewrite(case.model).model
+    rewritten = comparison.rewrite(fed.model).model
     try:
-        infer_shapes(case.model, strict_mode=True)
+        infer_shapes(fed.model, strict_mode=True)
     except Exception:  # noqa: BLE001 - the original has a contradiction of its own
         return ""
     try:

@@ -74,7 +74,7 @@ def part_of(model: onnx.ModelProto, name: str, numbers: Iterable[int]) -> onnx.M
 def complete_part(
     part: onnx.ModelProto, inputs: Mapping[str, Array], constants: Mapping[str, Array], outputs: Mapping[str, Array]
 ) -> None:
-    """Add inputs, initializers and outputs to a model of nodes that becomes a case.
+    """Add inputs, initializers and outputs to a model of nodes that becomes a fed model.
 
     Args:
         part: the model.
@@ -257,14 +257,14 @@ def _open_value(name: str, array: Array | None, typed: onnx.ValueInfoProto | Non
     return helper.make_tensor_value_info(name, tensor.elem_type, rank)
 
 
-def without_unused(case: FedModel) -> FedModel:
-    """Return a case without nodes, initializers, inputs and declarations that no output depends on."""
-    model = copy_of(case.model)
+def without_unused(fed: FedModel) -> FedModel:
+    """Return a fed model without nodes, initializers, inputs and declarations that no output depends on."""
+    model = copy_of(fed.model)
     graph = model.graph
     wanted = {value.name for value in graph.output}
     found = _nodes_for(graph, wanted)
     del graph.node[:]
-    graph.node.extend(case.model.graph.node[number] for number in found)
+    graph.node.extend(fed.model.graph.node[number] for number in found)
     known = wanted.union(*(node.output for node in graph.node))
     kept = known | _annotation_parameters(graph, known)
     _keep(graph.input, kept, "name")
@@ -272,8 +272,8 @@ def without_unused(case: FedModel) -> FedModel:
     _keep(graph.sparse_initializer, kept, "values.name")
     _keep(graph.value_info, known, "name")
     _keep(graph.quantization_annotation, known, "tensor_name")
-    inputs = {name: array for name, array in case.inputs.items() if name in kept}
-    return replace(case, model=model, inputs=inputs)
+    inputs = {name: array for name, array in fed.inputs.items() if name in kept}
+    return replace(fed, model=model, inputs=inputs)
 
 
 def _keep(entries: Any, wanted: Container[str], attribute: str) -> None:
@@ -297,15 +297,15 @@ def _nodes_within(node: onnx.NodeProto) -> Iterator[tuple[onnx.GraphProto, int]]
             yield from _nodes_within(inner)
 
 
-def bypass_inner(case: FedModel, place: int, source: str) -> FedModel:
-    """Return a case in which the users of the outputs of a subgraph's node take `source` instead.
+def bypass_inner(fed: FedModel, place: int, source: str) -> FedModel:
+    """Return a fed model in which the users of the outputs of a subgraph's node take `source` instead.
 
     Args:
-        case: the case.
+        fed: the model with its inputs.
         place: the number of the node among `inner_nodes`.
         source: the name of a value that the node takes.
     """
-    model = copy_of(case.model)
+    model = copy_of(fed.model)
     owner, position = list(inner_nodes(model))[place]
     names = {name: source for name in owner.node[position].output if name}
     del owner.node[position]
@@ -316,7 +316,7 @@ def bypass_inner(case: FedModel, place: int, source: str) -> FedModel:
         value.name = names.get(value.name, value.name)
     for graph in all_graphs(model):
         del graph.value_info[:]  # the other value may have another type
-    return without_unused(case.with_model(model))
+    return without_unused(fed.with_model(model))
 
 
 def inferred_shape(parts: GraphParts, number: int, name: str, values: Mapping[str, Any]) -> tuple[int, ...] | None:

@@ -48,7 +48,7 @@ class FedModel:
         return initializer_arrays_in(self.model.graph, self.data_folder)
 
     def with_model(self, model: onnx.ModelProto) -> FedModel:
-        """Return a case of another model with the same inputs and the same folder of external data."""
+        """Return a fed model of another model with the same inputs and the same folder of external data."""
         return replace(self, model=model)
 
     def loaded(self) -> onnx.ModelProto:
@@ -70,12 +70,12 @@ class FedModel:
         return found.hexdigest()
 
 
-def case_arrays(case: FedModel) -> dict[str, Array]:
-    """Return the initializers, the constants and the inputs of a case by name."""
-    dense = {tensor.name for tensor in case.model.graph.initializer}
-    weights = {name: array for name, array in case.initializers.items() if name in dense}
-    constants = {name: array_of(tensor) for name, tensor in _constant_tensors(case.model)}
-    return {**weights, **constants, **case.inputs}
+def case_arrays(fed: FedModel) -> dict[str, Array]:
+    """Return the initializers, the constants and the inputs of a fed model by name."""
+    dense = {tensor.name for tensor in fed.model.graph.initializer}
+    weights = {name: array for name, array in fed.initializers.items() if name in dense}
+    constants = {name: array_of(tensor) for name, tensor in _constant_tensors(fed.model)}
+    return {**weights, **constants, **fed.inputs}
 
 
 def _constant_tensors(model: onnx.ModelProto) -> Iterator[tuple[str, onnx.TensorProto]]:
@@ -86,14 +86,14 @@ def _constant_tensors(model: onnx.ModelProto) -> Iterator[tuple[str, onnx.Tensor
                 yield node.output[0], attribute.t
 
 
-def with_arrays(case: FedModel, arrays: Mapping[str, Array]) -> FedModel | None:
-    """Return a case with other arrays for inputs, initializers or Constants.
+def with_arrays(fed: FedModel, arrays: Mapping[str, Array]) -> FedModel | None:
+    """Return a fed model with other arrays for inputs, initializers or Constants.
 
     It is None if an array has no ONNX type, or if the arrays are too large for a model file.
     """
     if sum(array.nbytes for array in arrays.values()) > MAX_CHANGED_BYTES:
         return None
-    model = copy_of(case.model)
+    model = copy_of(fed.model)
     for graph in all_graphs(model):
         del graph.value_info[:]  # sizes may differ
     try:
@@ -111,6 +111,6 @@ def with_arrays(case: FedModel, arrays: Mapping[str, Array]) -> FedModel | None:
                 size.Clear()
     except (KeyError, ValueError, TypeError):
         return None
-    inputs = {name: arrays.get(name, array) for name, array in case.inputs.items()}
-    changed = replace(case, model=model, inputs=inputs)
+    inputs = {name: arrays.get(name, array) for name, array in fed.inputs.items()}
+    changed = replace(fed, model=model, inputs=inputs)
     return changed if len(required_inputs(model.graph)) == len(inputs) else None

@@ -1,6 +1,6 @@
 """The results of a run as it judges them, and their results file.
 
-`JudgedResults` makes a result of what a subject did: with level, expectation and baseline, and with the diagnoses of
+`AssessedResults` makes a result of what a subject did: with level, expectation and baseline, and with the diagnoses of
 failures at the end. `Recorder` writes the results.
 
 The recorder also adds an archive of each failing case to the results file, so that a reader can run the case.
@@ -154,7 +154,7 @@ def without_evidence(result: Result, **kept: Any) -> Result:
     return replace(result, **_EVIDENCE | kept)
 
 
-class JudgedResults:
+class AssessedResults:
     """The results of a run, judged by its pass criterion.
 
     Args:
@@ -346,7 +346,7 @@ class Recorder:
         self._described: set[str] = set()
         self._started = time.perf_counter()
         self._archives = Archives(corpus)
-        self.judged = JudgedResults(corpus, criterion, is_diagnosed=diagnosis)
+        self.judged = AssessedResults(corpus, criterion, is_diagnosed=diagnosis)
         self.repeated = 0
         self.header: Header | None = None
 

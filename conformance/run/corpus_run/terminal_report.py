@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from conformance.run.corpus_run.recorder import JudgedResults
+    from conformance.run.corpus_run.recorder import AssessedResults
     from conformance.run.corpus_run.runner import Chunk, Outcome, WorkerExecution
     from conformance.run.corpus_run.settings import Settings
     from conformance.run.results.failure_groups import FailureGroup
@@ -87,7 +87,7 @@ class OutputOptions:
 class TerminalObserver(RunObserver):
     """Prints the progress of a run, and stores which cases failed for `--last-failed` at the end of the execution."""
 
-    def __init__(self, judged: JudgedResults) -> None:
+    def __init__(self, judged: AssessedResults) -> None:
         self._judged = judged
         self._has_failed: dict[tuple[str, str], bool] = {}
         self._stack = ExitStack()

@@ -505,7 +505,7 @@ class ModelQuestion(Question):
         computed = ComputedOutputs()
         with self.subjects.open(named) as (subject,):
             for number in range(len(self.request.data_sets)):
-                case = self.request.case(number)
+                case = self.request.fed_model(number)
                 found = run_model(subject.target, case.model, case.inputs)
                 if found.failure is Failure.UNSUPPORTED:
                     return None, found.message, subject.packages
@@ -557,7 +557,7 @@ class ModelQuestion(Question):
         with self.subjects.compare(self.request.first, second, optimizer) as comparison:
             packages = (comparison.optimizer or comparison.second).packages
             for number in range(len(self.request.data_sets)):
-                case = self.request.case(number)
+                case = self.request.fed_model(number)
                 answers = comparison.answers(case)
                 if Failure.UNSUPPORTED in (answers[0].failure, answers[1].failure) or answers[0].failure:
                     return None, answers[1].message or answers[0].message, packages
