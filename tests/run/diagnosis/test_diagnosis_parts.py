@@ -316,9 +316,17 @@ def test_values_are_equivalent_within_the_bound_and_16_roundings(case, one, othe
     assert are_equivalent(*seen, held) is are_equivalent(*seen[::-1], held) is agreeing
 
 
-def _with_one_output(case, expected, bound):
+@pytest.mark.parametrize(("acceptable", "agreeing"), [([True, True], True), ([True, False], False)])
+def test_other_indices_are_equivalent_only_where_every_index_is_acceptable(case, acceptable, agreeing):
+    held = _with_one_output(case, np.zeros(2, np.int64), None, np.array([acceptable, [True, False]]))
+    bounded = _with_one_output(case, np.zeros(2, np.int64), np.array([np.inf if all(acceptable) else 0.0, 0.0]))
+    seen = [Observation(((np.array([index, 1]),),), ((),)) for index in (0, 1)]
+    assert are_equivalent(*seen, held) is are_equivalent(*seen, bounded) is agreeing
+
+
+def _with_one_output(case, expected, bound, choices=None):
     (data_set, *_) = case.held
-    output = dataclasses.replace(data_set.outputs[0], expected=expected, bound=bound, choices=None)
+    output = dataclasses.replace(data_set.outputs[0], expected=expected, bound=bound, choices=choices)
     return dataclasses.replace(case, held=(dataclasses.replace(data_set, outputs=(output,)),))
 
 
