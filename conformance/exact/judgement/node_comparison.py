@@ -502,6 +502,11 @@ def _place(
     if node.op_type in _ALONG_AN_AXIS and position == 0 and own == shape:
         axis = next((attribute.i for attribute in node.attribute if attribute.name == "axis"), -1) % len(own)
         return tuple(slice(None) if each == axis else index[each] for each in range(len(own)))
+    if node.op_type in {"ArgMax", "ArgMin"} and own:
+        given = {attribute.name: attribute.i for attribute in node.attribute}
+        axis = given.get("axis", 0) % len(own)
+        others = index if given.get("keepdims", 1) else (*index[:axis], 0, *index[axis:])
+        return tuple(slice(None) if each == axis else place for each, place in enumerate(others))
     if node.op_type in _ELEMENTWISE:
         return _broadcast(own, index)
     return None

@@ -163,9 +163,9 @@ def draw_errors(audit: SubjectAudit) -> ErrorChart:
     return ErrorChart(CHART_MARGIN + CHART_STEP * (len(points) + 2), CHART_HEIGHT, points, lines)
 
 
-def colour_class(node: JudgedNode) -> str:
-    """Return the class of a node's colour: its verdict, and the share of the bound in five steps."""
-    if node.verdict is NodeVerdict.WRONG:
+def colour_class(audit: SubjectAudit, node: JudgedNode) -> str:
+    """Return the class of a node's colour: its verdict, also on hard data, and the share of the bound in five steps."""
+    if node.verdict is NodeVerdict.WRONG or node.number in audit.wrong_on_hard_data:
         return "wrong"
     if node.verdict in (NodeVerdict.NOT_JUDGED, NodeVerdict.UNSPECIFIED):
         return "not-judged"

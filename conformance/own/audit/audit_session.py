@@ -18,6 +18,7 @@ import hashlib
 import time
 from collections import Counter
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -153,6 +154,11 @@ class SubjectAudit:
         """The distinct nodes with a wrong output on hard values."""
         return [each for each in self.probes if each.node.verdict is NodeVerdict.WRONG]
 
+    @cached_property
+    def wrong_on_hard_data(self) -> frozenset[int]:
+        """The numbers of the nodes that are equal to a node with a wrong output on hard values."""
+        return frozenset(number for each in self.wrong_probes for number in each.numbers)
+
     @property
     def probes_below_should(self) -> list[ProbedNode]:
         """The distinct nodes that are outside of their bounds of level `should` only on hard values."""
@@ -208,7 +214,8 @@ def audit_subject(
         found = options.workers.find(key, model.data_folder) if options.workers else None
         recording = found or record_model(model, subject, data_set, progress)
     except SubjectRefused as refusal:
-        hint = f" (other sizes: {' '.join(data_set.chosen)})" if data_set.chosen else ""
+        may_be_sizes = data_set.chosen and not refusal.is_unsupported
+        hint = f" (other sizes: {' '.join(data_set.chosen)})" if may_be_sizes else ""
         return SubjectAudit(key.subject, key.version, data_set.name, f"{refusal}{hint}", command=options.command)
     _, (fed,) = with_tensor_inputs(model, [data_set])
     return _audit_recording(model, subject, fed, key, recording, progress, options, numbering)

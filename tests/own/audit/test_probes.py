@@ -221,7 +221,9 @@ def test_audit_command_keeps_hard_data_apart_from_the_users_data(command: Any, p
     document = json.loads((tmp_path / "a.json").read_text())["audits"][0]
     assert {node["verdict"] for node in document["nodes"]} == {"correct"}
     assert [each["nodes"] for each in document["probes"] if each["verdict"] == "wrong"] == [2]
-    assert "On hard data" in (tmp_path / "a.html").read_text()
+    page = (tmp_path / "a.html").read_text()
+    assert "On hard data" in page
+    assert page.count('<rect class="wrong"') == 4  # two nodes in the graph and in the chart of errors
     assert [*read_manifest(tmp_path / "o").cases] == ["test_audit_model_1_round"]
     ended = command("audit", path, "-b", backend, "--no-isolation", "--probes", 0, "--json", tmp_path / "b.json")
     assert ended.status == 0
