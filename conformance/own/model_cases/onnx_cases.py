@@ -176,8 +176,9 @@ class OnnxCases:
             (self.left_out, "are left out"),
             (self.without_hard, "have no further case with hard values"),
         ):
-            yield f"{len(reasons)} cases of onnx {what}"
-            yield from (f"  {count} {reason}" for reason, count in Counter(reasons.values()).most_common())
+            if reasons:
+                yield f"{len(reasons)} cases of onnx {what}"
+                yield from (f"  {count} {reason}" for reason, count in Counter(reasons.values()).most_common())
 
     def added_files(self) -> dict[str, bytes]:
         """Return the files that the corpus has besides its cases: onnx's licence, and its notice with the summary."""

@@ -70,7 +70,7 @@ def other_operators_sentence(subject: str, passing: Iterable[str], tested: Colle
     run = shlex.join(["onnx-conformance", "run", "--data", "onnx-cases", "-b", subject])
     them = "it" if len(others) == 1 else "them"
     if others:
-        which = f"{named_operators(others)} passed as parts of cases, but no case here is about {them}"
+        which = f"{named_operators(others)} occurred in cases that passed, but no case here is about {them}"
     else:
         which = f"the cases here are about {named_operators(tested)} alone"
     return f"{subject}: {which}. To test {them if options else 'all operators'}: {generate}; then {run}"
