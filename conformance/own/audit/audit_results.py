@@ -6,6 +6,7 @@ on hard data is a case of its own, and so is the run of the model. The worst dat
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -29,6 +30,7 @@ from conformance.run.results.records import (
     Assessment,
     CaseRecord,
     CorpusRecord,
+    DiagnosisRecord,
     Footer,
     Header,
     Judged,
@@ -40,7 +42,7 @@ from conformance.run.results.results_file import FORMAT, MAX_FILE_BYTES, encode_
 from conformance.subjects.calling.subject_names import SubjectKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from msgspec import Struct
@@ -143,7 +145,7 @@ def audit_results(document: AuditDocument, expectations: Mapping[str, Expectatio
         outcome="fail" if reasons else "pass",
         reasons=reasons,
         seconds=0.0,
-        diagnoses=[],
+        diagnoses=list(_diagnoses(document.audits, found.values())),
         unexplained=[],
     )
     known_failures = sum(criterion.known_failures.values())
@@ -186,6 +188,28 @@ def _cases(model: str, audit: AuditRecord) -> Iterator[tuple[CaseRecord, Judged]
     yield _case(model, audit, 0, RUN, "the model runs, and returns the same outputs again", "", verdict, run)
     for nodes, data in ((audit.nodes, ""), (audit.probes, "hard data")):
         yield from _node_cases(model, audit, nodes, data)
+
+
+def _diagnoses(
+    audits: Sequence[AuditRecord], cases: Collection[tuple[CaseRecord, Judged]]
+) -> Iterator[DiagnosisRecord]:
+    """Yield the mistakes that the audits name, each with the failing cases of its operator.
+
+    Audits of one subject on several data sets may name different mistakes of an operator; none is true then.
+    """
+    named: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for audit in audits:
+        for operator, mistake in audit.mistakes.items():
+            named[audit.subject, operator].add(mistake)
+    for (subject, operator), mistakes in named.items():
+        failing = [
+            case.case
+            for case, judged in cases
+            if (judged.subject, case.tags[0], judged.verdict) == (subject, operator, Verdict.FAIL)
+        ]
+        mistake, *others = mistakes
+        if failing and not others:
+            yield DiagnosisRecord.of_mistake(subject, operator, mistake, failing, len(failing))
 
 
 def _no_case() -> CaseInMemory:

@@ -326,19 +326,7 @@ def diagnose_operator(
     mistake, explained = named_mistake(cases, observations, passed) or ("", frozenset())
     records = []
     if mistake:
-        records.append(
-            DiagnosisRecord(
-                subject=subject,
-                operator=operator,
-                mutant=f"{operator}-{mistake.replace(' ', '-')}",
-                text=mistake,
-                explained=len(explained),
-                failing=len(failing),
-                indistinguishable=[],
-                cases=sorted(explained),
-                jointly_explained=[],
-            )
-        )
+        records.append(DiagnosisRecord.of_mistake(subject, operator, mistake, explained, len(failing)))
     manners = {id: failure_mode(findings[id], observations.get(id), cases[id]) for id in failing - explained}
     evidence = Evidence(
         (), cases, observations, passed, properties=cache(lambda case: case_properties(cases[case], topics(case).tags))

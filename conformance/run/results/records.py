@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from msgspec import Meta, Struct, to_builtins
@@ -86,6 +86,23 @@ class DiagnosisRecord(StoredRecord):
     partners: list[NonEmpty] = []
     condition: NonEmpty = ""
     clause: NonEmpty = ""
+
+    @classmethod
+    def of_mistake(
+        cls, subject: str, operator: str, mistake: str, cases: Collection[str], failing: int
+    ) -> DiagnosisRecord:
+        """Return the record of a mistake of a node that explains some of the failing cases of its operator."""
+        return cls(
+            subject=subject,
+            operator=operator,
+            mutant=f"{operator}-{mistake.replace(' ', '-')}",
+            text=mistake,
+            explained=len(cases),
+            failing=failing,
+            indistinguishable=[],
+            cases=sorted(cases),
+            jointly_explained=[],
+        )
 
 
 class SharedRecord(StoredRecord):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 import tracemalloc
 from dataclasses import replace
 from itertools import pairwise
@@ -502,6 +503,20 @@ def test_mistake_is_named_unless_another_node_refutes_it(
     result = audit(write_model(tmp_path / "m.onnx", nodes, [2, 3, 4]), IgnoresAlpha(*outputs))
     assert len(result.wrong_nodes) == len(outputs)
     assert result.mistakes == named
+
+
+NO_ALPHA = IgnoresAlpha("Y")
+
+
+def test_mistake_of_an_audit_is_the_reason_of_its_expectations(command: Any, here: Path) -> None:
+    write_model(here / "m.onnx", [helper.make_node("LeakyRelu", ["X"], ["Y"], alpha=0.5)], [2, 3, 4])
+    options = ("audit", "m.onnx", "-b", f"{__name__}:NO_ALPHA", "--no-isolation", "--json", "a.json")
+    assert command(*options).status == 1
+    (here / "known.toml").write_text(f'subject = "{__name__}:NO_ALPHA"\ncorpus = "audit"\n')
+    assert command("update-expectations", "a.json", "--expect", "known.toml", "--by-cause").status == 0
+    entries = tomllib.loads((here / "known.toml").read_text())["expect"]
+    assert [entry["reason"] for entry in entries] == ["LeakyRelu: ignores alpha"]
+    assert command(*options, "--expect", "known.toml").status == 0
 
 
 def test_reports_have_every_node(chain: LoadedModel) -> None:
