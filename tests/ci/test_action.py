@@ -239,6 +239,7 @@ class TestHowToPage:
         checkout, action = yaml.safe_load(snippet("yaml", "- uses: actions/checkout@v4\n  with"))
         assert action["uses"] == f"./{checkout['with']['path']}"
 
+    @pytest.mark.long
     def test_how_to_commands_run_in_order(self, shell, project, here):
         first = "onnx-conformance run -b mypkg.backend --results old.jsonl; mkdir out; cp old.jsonl out/results.jsonl"
         shell("-c", first, **project)

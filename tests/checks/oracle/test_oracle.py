@@ -217,18 +217,18 @@ def test_unknown_operator_is_a_difference(tmp_path):
     assert "no operator ai.onnx.Acos" in str(difference)
 
 
-# The second oracle agrees with a fixed fortieth of the corpus. `nox -s oracle` compares all of it.
+# The second oracle agrees with a fixed eightieth of the corpus. `nox -s oracle` compares all of it.
 
 
-def is_of_the_fortieth(place: str) -> bool:
+def is_of_the_eightieth(place: str) -> bool:
     """Return a selection of cases that does not change if other cases are added."""
-    return zlib.crc32(place.encode()) % 40 == 0
+    return zlib.crc32(place.encode()) % 80 == 0
 
 
 @pytest.mark.whole
-def test_oracles_agree_on_a_fortieth_of_the_corpus():
+def test_oracles_agree_on_an_eightieth_of_the_corpus():
     """Ignore which of several acceptable indices is expected; `nox -s oracle` compares it."""
-    comparisons = [compare_case(case) for case in cases(DATA) if is_of_the_fortieth(case.id)]
+    comparisons = [compare_case(case) for case in cases(DATA) if is_of_the_eightieth(case.id)]
     told = [
         str(each)
         for comparison in comparisons

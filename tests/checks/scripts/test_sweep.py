@@ -26,6 +26,7 @@ def script(monkeypatch):
     return sweep
 
 
+@pytest.mark.long
 def test_sweep_of_all_operators_has_no_open_cause(script):
     found = script.sweep(2 * len(declarations()), 7)
     assert found.open == set(), [found.examples[cause] for cause in found.open]

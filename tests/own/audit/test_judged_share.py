@@ -421,9 +421,10 @@ def test_audit_without_judged_element_is_not_enough(coverage, is_enough):
 def test_sum_that_is_rounded_once_is_the_best_possible(tmp_path: Path) -> None:
     inputs = {"X": np.array([1 + 2**-23], np.float32), "W": np.array([1.0], np.float32)}
     model = write(tmp_path / "m.onnx", [helper.make_node("Add", ["X", "W"], ["Y"])], inputs, {"Y": TensorProto.FLOAT})
-    (node,) = audit(model, inputs).nodes
+    result = audit(model, inputs)
+    (node,) = result.nodes
     assert node.share > 0.9
-    assert (node.is_correctly_rounded, colour_class(node)) == (True, "s0")
+    assert (node.is_correctly_rounded, colour_class(result, node)) == (True, "s0")
     (other,) = audit(model, inputs, changed(lambda outputs: [np.nextafter(outputs[0], np.float32(3))])).nodes
     assert not other.is_correctly_rounded
 
