@@ -308,18 +308,18 @@ def _end_if_unhandled(numbers: Collection[int], time_of_first: Callable[[], floa
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
     before = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    stopped = threading.Event()
 
     def watch() -> None:
-        with suppress(OSError):
-            while (number := os.read(reader, 1)) and number[0] not in numbers:
+        with suppress(OSError), os.fdopen(reader, "rb", buffering=0) as arrived:
+            while (number := arrived.read(1)) and number[0] not in numbers:
                 pass
-            if number:
-                time.sleep(_LONGEST_STEP_SECONDS)
-            if number and not time_of_first():
+            if number and not stopped.wait(_LONGEST_STEP_SECONDS) and not time_of_first():
                 report_status_and_exit(ExitStatus.INTERRUPTED)
                 os._exit(ExitStatus.INTERRUPTED)
 
     def stop() -> None:
+        stopped.set()
         signal.set_wakeup_fd(before)
         os.close(writer)
 
