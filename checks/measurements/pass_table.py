@@ -122,7 +122,7 @@ class Judge:
 
 @dataclass
 class Release:
-    """What the passes of one release did.
+    """Rewrites by the passes of one release, by class.
 
     Attributes:
         optimizer: the optimizer.

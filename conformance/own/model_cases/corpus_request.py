@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CorpusRequest:
-    """What a corpus is made of: generators, the cases of onnx, models of a user, or patterns of passes.
+    """Sources of a corpus: generators, the cases of onnx, models of a user, or patterns of passes.
 
     Attributes:
         generators: names of generators of the suite; empty for all.
