@@ -114,7 +114,7 @@ def _check_options(needing_subject: Mapping[str, object], *, has_outputs: bool) 
         has_outputs: whether values that were recorded elsewhere are judged.
 
     Raises:
-        UsageError: they do, or there is neither a backend nor a recording.
+        UsageError: they do, or there is neither a backend nor recorded outputs.
     """
     given = [name for name, value in needing_subject.items() if value]
     if has_outputs and given:

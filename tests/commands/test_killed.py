@@ -41,7 +41,7 @@ def paths_in(folder: Path) -> set[str]:
 @pytest.mark.parametrize(
     ("function", "arguments"),
     [
-        ("conformance.own.audit.audit_job.write_recording", ("audit", "m.onnx", "-b", "onnx-reference", "-n", "2")),
+        ("conformance.own.audit.audit_job.write_exposed_model", ("audit", "m.onnx", "-b", "onnx-reference", "-n", "2")),
         (
             "conformance.subjects.harness_check.harness_session.HarnessProcess.send",
             ("check-harness", exec_subject(sys.executable, "-c", "pass")),

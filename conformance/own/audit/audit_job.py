@@ -1,9 +1,9 @@
 """The judgement of a model's nodes as a job: chunks of nodes, which worker processes or Dask workers judge.
 
-The recorded values of a model on a subject are in a folder, together with the model: each value is a file named by its
+The exposed values of a model on a subject are in a folder, together with the model: each value is a file named by its
 digest, and a worker reads only the values of its nodes. The folder also has the finished chunks. `--resume` keeps it.
 
-The result does not depend on the number of workers: a chunk depends only on the recorded values, and a hidden value is
+The result does not depend on the number of workers: a chunk depends only on the exposed values, and a hidden value is
 computed again in each chunk that needs it.
 """
 
@@ -46,8 +46,8 @@ from conformance.exact.models.arrays import (
 )
 from conformance.exact.models.external_data import initializer_arrays_in
 from conformance.exact.models.input_files import constant_node_values
-from conformance.own.audit.judgement import JudgedNode, JudgementOptions, RecordingJudge
-from conformance.own.graphs.intermediate_values import Exposure, RecordedValues
+from conformance.own.audit.judgement import JudgedNode, JudgementOptions, ModelJudge
+from conformance.own.graphs.intermediate_values import ExposedValues, Exposure
 from conformance.subjects.calling.harness import value_message
 from conformance.subjects.isolation.protocol import placeholder_for_type
 from conformance.subjects.isolation.proxies import decode_value
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from conformance.exact.models.arrays import Array, Value
 
 RECORD_FORMAT = 5
-"""Version of a folder with recorded values."""
+"""Version of a folder with exposed values."""
 
 MAX_RECORD_BYTES = 2**28
 """Maximum size of the file `record.json`."""
@@ -69,7 +69,7 @@ MAX_RECORD_VALUES = 2**24
 """Largest number of values of `record.json`, and of texts in a tensor: a model can have many thousand nodes."""
 
 MAX_STORED_BYTES = 2**40
-"""Maximum size of a recorded value."""
+"""Maximum size of a saved value."""
 
 CHUNK_NODES = 16
 """Maximum number of nodes in a chunk."""
@@ -92,7 +92,7 @@ class Blob(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class StoredValue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A recorded value. Its content is the elements, or a JSON list if they are texts."""
+    """An exposed value in its folder. Its content is the elements, or a JSON list if they are texts."""
 
     name: str
     way: Exposure
@@ -101,15 +101,15 @@ class StoredValue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     content: Blob
 
 
-class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The file `record.json`: what was recorded on a subject, apart from the elements.
+class StoredModel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The file `record.json`: a model and its values on a subject, apart from the elements.
 
     An output that is no tensor has its message of the harness protocol as content.
     """
 
     format: Count
     suite: str
-    key: RecordingKey
+    key: AuditKey
     is_repeatable: bool
     repeats_when_prepared_again: bool
     runs: Count
@@ -121,7 +121,7 @@ class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     values: list[StoredValue]
 
 
-class _RecordVersion(msgspec.Struct):
+class _StoredVersion(msgspec.Struct):
     """The part of `record.json` that every format has."""
 
     format: Count
@@ -129,8 +129,8 @@ class _RecordVersion(msgspec.Struct):
 
 
 @dataclass(frozen=True)
-class Recording:
-    """The recorded values of a model on a subject with one data set.
+class ExposedModel:
+    """A model and its exposed values on a subject with one data set.
 
     Attributes:
         model: the model whose nodes are judged.
@@ -141,14 +141,14 @@ class Recording:
     """
 
     model: onnx.ModelProto
-    values: RecordedValues
+    values: ExposedValues
     is_repeatable: bool
     repeats_when_prepared_again: bool
     data_folder: Path | None = None
 
 
-class RecordingKey(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Identity of the audit that a recording belongs to.
+class AuditKey(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Identity of the audit that an exposed model belongs to.
 
     Attributes:
         model: SHA-256 of the model's file.
@@ -164,18 +164,18 @@ class RecordingKey(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def folder(self) -> str:
-        """The name of the recording's folder."""
+        """The name of the folder of the exposed model."""
         return hashlib.sha256("\0".join(msgspec.structs.astuple(self)).encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True)
 class JudgementJob:
-    """The judgement of one recording; see `conformance.base.jobs.job.Job`.
+    """The judgement of one exposed model; see `conformance.base.jobs.job.Job`.
 
     Attributes:
-        folder: the folder of the recording; all workers must see it under this path.
-        key: what the recording belongs to.
-        digest: SHA-256 of the record, which has the digests of the model and of all values.
+        folder: the folder of the exposed model; all workers must see it under this path.
+        key: what the exposed model belongs to.
+        digest: SHA-256 of `record.json`, which has the digests of the model and of all values.
         ranges: the first and the last-plus-one number of the nodes of each chunk.
         all_elements: whether every element of a large tensor is judged.
         data_folder: the folder of the model's external data; None if the model has all tensors.
@@ -184,7 +184,7 @@ class JudgementJob:
     result_type: ClassVar[Any] = JudgedChunk
 
     folder: Path
-    key: RecordingKey
+    key: AuditKey
     digest: str
     ranges: tuple[tuple[int, int], ...]
     all_elements: bool = False
@@ -211,8 +211,8 @@ class JudgementJob:
     @contextmanager
     def open(self) -> Iterator[Callable[[int], JudgedChunk]]:
         """See `conformance.base.jobs.job.Job`."""
-        recording = read_recording(self.folder, self.key, self.data_folder, self.digest)
-        judgement = RecordingJudge(recording.model, recording.values, JudgementOptions(self.all_elements))
+        exposed = read_exposed_model(self.folder, self.key, self.data_folder, self.digest)
+        judgement = ModelJudge(exposed.model, exposed.values, JudgementOptions(self.all_elements))
         yield lambda number: JudgedChunk(list(judgement.judge(range(*self.ranges[number]))))
 
 
@@ -222,7 +222,7 @@ class AuditWorkers:
 
     Attributes:
         workers: the workers.
-        directory: a folder that has a folder for each recording.
+        directory: a folder that has a folder for each exposed model.
     """
 
     workers: Workers
@@ -240,22 +240,22 @@ class AuditWorkers:
         for folder in folders:
             with _recording_errors(folder):
                 require_state_folder(folder)
-                found = _read_record(folder)[0].key.model
+                found = _read_stored_model(folder)[0].key.model
             require_identity(self.directory, {"model": found}, {"model": model})
 
-    def find(self, key: RecordingKey, data_folder: Path | None) -> Recording | None:
-        """Return the recording of an interrupted audit of a model; None if there is none."""
+    def find(self, key: AuditKey, data_folder: Path | None) -> ExposedModel | None:
+        """Return the exposed model of an interrupted audit; None if there is none."""
         folder = self.directory / key.folder
-        return read_recording(folder, key, data_folder) if folder.exists() else None
+        return read_exposed_model(folder, key, data_folder) if folder.exists() else None
 
     def judge(
-        self, key: RecordingKey, recording: Recording, progress: Callable[[int, int], None], *, all_elements: bool
+        self, key: AuditKey, exposed: ExposedModel, progress: Callable[[int, int], None], *, all_elements: bool
     ) -> list[JudgedNode]:
-        """Save a recording unless it is saved, judge its nodes on the workers, and return the judgements.
+        """Save an exposed model unless it is saved, judge its nodes on the workers, and return the judgements.
 
         Args:
-            key: what the recording belongs to.
-            recording: the recording.
+            key: what the exposed model belongs to.
+            exposed: the exposed model.
             progress: is called with the number of judged nodes and the number of all nodes.
             all_elements: whether every element of a large tensor is judged.
 
@@ -264,68 +264,68 @@ class AuditWorkers:
         """
         folder = self.directory / key.folder
         if not folder.exists():
-            write_recording(folder, key, recording)
+            write_exposed_model(folder, key, exposed)
         with _recording_errors(folder):
-            _, digest = _read_record(folder)
-        ranges = chunk_ranges(recording)
-        job = JudgementJob(folder.resolve(), key, digest, ranges, all_elements, recording.data_folder)
+            _, digest = _read_stored_model(folder)
+        ranges = chunk_ranges(exposed)
+        job = JudgementJob(folder.resolve(), key, digest, ranges, all_elements, exposed.data_folder)
         judged: list[JudgedNode] = []
         with JobState(folder / f"chunks{'-all' if all_elements else ''}.jsonl", job) as state:
             for chunk in run_job(job, self.workers, state):
                 judged += chunk.result.nodes
-                progress(len(judged), len(recording.model.graph.node))
-        return RecordingJudge(recording.model, recording.values).complete(judged)
+                progress(len(judged), len(exposed.model.graph.node))
+        return ModelJudge(exposed.model, exposed.values).complete(judged)
 
 
-def chunk_ranges(recording: Recording) -> tuple[tuple[int, int], ...]:
+def chunk_ranges(exposed: ExposedModel) -> tuple[tuple[int, int], ...]:
     """Return the chunks of a model's nodes: at most `CHUNK_NODES` nodes, or `CHUNK_ELEMENTS` elements of outputs."""
     ranges = []
     start = 0
     elements = 0
-    nodes = recording.model.graph.node
+    nodes = exposed.model.graph.node
     for number, node in enumerate(nodes):
         if number > start and (number - start >= CHUNK_NODES or elements > CHUNK_ELEMENTS):
             ranges.append((start, number))
             start = number
             elements = 0
-        values = recording.values.values
+        values = exposed.values.values
         elements += sum(math.prod(values[name].shape) for name in node.output if name in values)
     return (*ranges, (start, len(nodes))) if len(nodes) else ()
 
 
-def write_recording(folder: Path, key: RecordingKey, recording: Recording) -> None:
-    """Write a recording to a new folder, whose name it gets when it is complete.
+def write_exposed_model(folder: Path, key: AuditKey, exposed: ExposedModel) -> None:
+    """Write an exposed model to a new folder, whose name it gets when it is complete.
 
     Raises:
         JobError: the folder cannot be written.
     """
     partial = folder.with_name(folder.name + _PARTIAL_SUFFIX)
-    recorded = recording.values
+    values = exposed.values
     with state_errors(folder.parent):
         require_state_folder(folder.parent)
         shutil.rmtree(partial, ignore_errors=True)
         try:
             partial.mkdir(parents=True)
-            model = recording.model.SerializeToString()
-            record = Record(
+            model = exposed.model.SerializeToString()
+            stored = StoredModel(
                 RECORD_FORMAT,
                 suite_version(),
                 key,
-                recording.is_repeatable,
-                recording.repeats_when_prepared_again,
-                recorded.runs,
-                recorded.remark,
-                recorded.refused,
-                [name for name, way in recorded.ways.items() if way is Exposure.HIDDEN],
-                {name: _write_other(partial / _BLOBS, value) for name, value in recorded.others.items()},
+                exposed.is_repeatable,
+                exposed.repeats_when_prepared_again,
+                values.runs,
+                values.remark,
+                values.refused,
+                [name for name, way in values.ways.items() if way is Exposure.HIDDEN],
+                {name: _write_other(partial / _BLOBS, value) for name, value in values.others.items()},
                 Blob(write_blob(partial / _BLOBS, model), len(model)),
                 [
-                    _write_value(partial / _BLOBS, name, array, recorded.ways[name])
-                    for name, array in recorded.values.items()
-                    if recorded.ways.get(name, Exposure.CONSTANT) is not Exposure.CONSTANT  # the model has it
+                    _write_value(partial / _BLOBS, name, array, values.ways[name])
+                    for name, array in values.values.items()
+                    if values.ways.get(name, Exposure.CONSTANT) is not Exposure.CONSTANT  # the model has it
                 ],
             )
-            write_bytes_atomically(partial / "record.json", encode_json(record) + b"\n")
+            write_bytes_atomically(partial / "record.json", encode_json(stored) + b"\n")
             partial.rename(folder)
         except BaseException:
             shutil.rmtree(partial, ignore_errors=True)
@@ -363,53 +363,53 @@ def _write_value(folder: Path, name: str, array: Array, way: Exposure) -> Stored
     return StoredValue(name, way, type_name(array.dtype), array.shape, blob)
 
 
-def read_recording(folder: Path, key: RecordingKey, data_folder: Path | None, digest: str = "") -> Recording:
-    """Return a recording, whose values are read when they are used.
+def read_exposed_model(folder: Path, key: AuditKey, data_folder: Path | None, digest: str = "") -> ExposedModel:
+    """Return an exposed model, whose values are read when they are used.
 
     Args:
-        folder: the folder of the recording.
-        key: what the recording belongs to.
+        folder: the folder of the exposed model.
+        key: what the exposed model belongs to.
         data_folder: the folder of the model's external data; None if the model has all tensors.
-        digest: the digest of the record, if it is known.
+        digest: the digest of `record.json`, if it is known.
 
     Raises:
-        JobError: the folder cannot be read, or it is not a recording for the key.
+        JobError: the folder cannot be read, or it is not an exposed model for the key.
     """
     with _recording_errors(folder):
         require_state_folder(folder.parent, folder.name, _BLOBS)
-        record, found = _read_record(folder)
-        if record.key != key or found != (digest or found):
+        stored, found = _read_stored_model(folder)
+        if stored.key != key or found != (digest or found):
             raise MalformedError("it belongs to another subject or to other inputs")
-        model = onnx.ModelProto.FromString(bytes(_open_blob(folder, record.model)))
-        ways = {value.name: value.way for value in record.values} | dict.fromkeys(record.hidden, Exposure.HIDDEN)
-        others = {name: _read_other(folder, blob) for name, blob in record.others.items()}
+        model = onnx.ModelProto.FromString(bytes(_open_blob(folder, stored.model)))
+        ways = {value.name: value.way for value in stored.values} | dict.fromkeys(stored.hidden, Exposure.HIDDEN)
+        others = {name: _read_other(folder, blob) for name, blob in stored.others.items()}
         ways |= dict.fromkeys(others, Exposure.OUTPUT)
         constants = initializer_arrays_in(model.graph, data_folder)
         known = constants | constant_node_values(model.graph)
-        values = StoredValues(folder, {value.name: value for value in record.values}, known)
-        return Recording(
+        values = StoredValues(folder, {value.name: value for value in stored.values}, known)
+        return ExposedModel(
             model,
-            RecordedValues(
+            ExposedValues(
                 values,
                 dict.fromkeys(constants, Exposure.CONSTANT) | ways,
                 [others[value.name] if value.name in others else values[value.name] for value in model.graph.output],
-                record.runs,
-                record.remark,
-                record.refused,
+                stored.runs,
+                stored.remark,
+                stored.refused,
                 others,
             ),
-            record.is_repeatable,
-            record.repeats_when_prepared_again,
+            stored.is_repeatable,
+            stored.repeats_when_prepared_again,
             data_folder,
         )
 
 
 class StoredValues(Mapping[str, "Array"]):
-    """The values of a recording by name: each is read from its file when it is used.
+    """The values of an exposed model by name: each is read from its file when it is used.
 
     Args:
-        folder: the folder of the recording.
-        stored: the recorded values by name.
+        folder: the folder of the exposed model.
+        stored: the saved values by name.
         known: other values by name.
 
     Raises:
@@ -469,26 +469,26 @@ def _open_blob(folder: Path, blob: Blob) -> memoryview:
     return open_blob(folder / _BLOBS, blob.digest, blob.size)
 
 
-def _read_record(folder: Path) -> tuple[Record, str]:
-    """Return the record of a folder, and its digest."""
+def _read_stored_model(folder: Path) -> tuple[StoredModel, str]:
+    """Return the saved model of a folder, and its digest."""
     file = folder / "record.json"
     content = read_state(file, MAX_RECORD_BYTES)
     found = _decode_version(content)
     require_version(file, (found.format, found.suite), (RECORD_FORMAT, suite_version()))
-    return _decode_record(content), hashlib.sha256(content).hexdigest()
+    return _decode_stored_model(content), hashlib.sha256(content).hexdigest()
 
 
 _PARTIAL_SUFFIX = ".partial"
 _BLOBS = "blobs"
-_decode_version = JsonReader(_RecordVersion, max_values=MAX_RECORD_VALUES)
-_decode_record = JsonReader(Record, max_values=MAX_RECORD_VALUES)
+_decode_version = JsonReader(_StoredVersion, max_values=MAX_RECORD_VALUES)
+_decode_stored_model = JsonReader(StoredModel, max_values=MAX_RECORD_VALUES)
 _decode_texts = JsonReader(list[str], max_values=MAX_RECORD_VALUES)
 _decode_message = JsonReader(dict[str, Any], max_values=MAX_RECORD_VALUES)
 
 
 @contextmanager
 def _recording_errors(folder: Path) -> Iterator[None]:
-    """Raise a `JobError` for a folder that cannot be read, or that is not a recording."""
+    """Raise a `JobError` for a folder that cannot be read, or that has no exposed model."""
     try:
         with state_errors(folder):
             yield

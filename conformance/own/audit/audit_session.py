@@ -1,7 +1,7 @@
 """An audit of a model on one subject with one data set: `audit_subject` is the pipeline of its stages.
 
-1. `record_model` runs the model, exposes its intermediate values, and takes the branches of its If nodes.
-2. `judge_recording` judges each node on the recorded values.
+1. `expose_model` runs the model, exposes its intermediate values, and takes the branches of its If nodes.
+2. `judge_exposed_model` judges each node on the exposed values.
 3. `Confirmation.confirm` judges each node outside of its bounds again, on other operands that it may have received.
 4. `trace_errors` finds the node from which the errors of other nodes come.
 5. `probe_nodes` runs each distinct node on hard values, and judges it.
@@ -31,7 +31,7 @@ from conformance.exact.models.external_data import initializer_arrays_in
 from conformance.exact.models.graphs import find_producers, graph_edges, normal_domain, with_inferred_types
 from conformance.exact.models.input_files import constant_node_values, required_input_names
 from conformance.own.audit.audit_cases import case_of_wrong_node
-from conformance.own.audit.audit_job import AuditWorkers, Recording, RecordingKey
+from conformance.own.audit.audit_job import AuditKey, AuditWorkers, ExposedModel
 from conformance.own.audit.confirmation import Confirmation
 from conformance.own.audit.judgement import JudgedNode, JudgementOptions, NodeVerdict, judge_nodes
 from conformance.own.audit.probes import ProbedNode, probe_nodes
@@ -39,11 +39,11 @@ from conformance.own.audit.propagation import trace_errors
 from conformance.own.graphs.cutting import GraphParts
 from conformance.own.graphs.inlining import inline_taken_branches
 from conformance.own.graphs.intermediate_values import (
+    ExposedValues,
     Exposure,
-    RecordedValues,
     SubjectRefused,
     are_identical,
-    record_values,
+    expose_values,
     run_once,
     set_data_folder,
 )
@@ -208,17 +208,17 @@ def audit_subject(
     Raises:
         ConformanceError: the folder of the workers cannot be used, or the workers cannot continue.
     """
-    key = RecordingKey(model.digest, subject.id, subject.version or "", hash_values(data_set.arrays))
+    key = AuditKey(model.digest, subject.id, subject.version or "", hash_values(data_set.arrays))
     set_data_folder(subject.target, model.data_folder)
     try:
         found = options.workers.find(key, model.data_folder) if options.workers else None
-        recording = found or record_model(model, subject, data_set, progress)
+        exposed = found or expose_model(model, subject, data_set, progress)
     except SubjectRefused as refusal:
         may_be_sizes = data_set.chosen and not refusal.is_unsupported
         hint = f" (other sizes: {' '.join(data_set.chosen)})" if may_be_sizes else ""
         return SubjectAudit(key.subject, key.version, data_set.name, f"{refusal}{hint}", command=options.command)
     _, (fed,) = with_tensor_inputs(model, [data_set])
-    return _audit_recording(model, subject, fed, key, recording, progress, options, numbering)
+    return _audit_exposed_model(model, subject, fed, key, exposed, progress, options, numbering)
 
 
 def audit_recorded(
@@ -248,57 +248,55 @@ def audit_recorded(
     computed = [name for node in graph.node for name in node.output if name and name not in constants]
     ways = dict.fromkeys(constants, Exposure.CONSTANT) | dict.fromkeys(inputs, Exposure.OUTPUT)
     ways |= {name: Exposure.RECORDED if name in recorded.values else Exposure.HIDDEN for name in computed}
-    values = RecordedValues(
+    values = ExposedValues(
         {**constants, **inputs, **arrays},
         ways,
         [recorded.values[value.name] for value in graph.output if value.name in recorded.values],
         runs=0,
         others=others,
     )
-    recording = Recording(made.prepared, values, True, True, model.data_folder)
-    key = RecordingKey(model.digest, recorded.subject, "", hash_values(data_set.arrays))
-    return _audit_recording(model, None, fed, key, recording, progress, options)
+    exposed = ExposedModel(made.prepared, values, True, True, model.data_folder)
+    key = AuditKey(model.digest, recorded.subject, "", hash_values(data_set.arrays))
+    return _audit_exposed_model(model, None, fed, key, exposed, progress, options)
 
 
-def _audit_recording(
+def _audit_exposed_model(
     model: LoadedModel,
     subject: Subject | None,
     data_set: InputSet,
-    key: RecordingKey,
-    recording: Recording,
+    key: AuditKey,
+    exposed: ExposedModel,
     progress: Callable[[str], None],
     options: AuditOptions,
     numbering: Mapping[str, int] | None = None,
 ) -> SubjectAudit:
-    """Judge the nodes of a recorded model; for the other arguments see `audit_subject` and `audit_recorded`."""
-    judged = recording.model
-    recorded = recording.values
-    nodes = judge_recording(recording, key, progress, options)
-    confirmation = Confirmation(judged, recorded, subject, data_set.arrays, options.all_elements)
+    """Judge the nodes of an exposed model; for the other arguments see `audit_subject` and `audit_recorded`."""
+    judged = exposed.model
+    values = exposed.values
+    nodes = judge_exposed_model(exposed, key, progress, options)
+    confirmation = Confirmation(judged, values, subject, data_set.arrays, options.all_elements)
     confirmed = [_without_chosen_fault(confirmation.confirm(node), data_set) for node in nodes]
-    traced = trace_errors(judged, recorded, [each.node for each in confirmed])
-    probes = [] if subject is None else probe_nodes(judged, recorded, subject, options.probes, progress)
-    ways = Counter(recorded.ways.values())
+    traced = trace_errors(judged, values, [each.node for each in confirmed])
+    probes = [] if subject is None else probe_nodes(judged, values, subject, options.probes, progress)
+    ways = Counter(values.ways.values())
     audit = SubjectAudit(
         key.subject,
         key.version,
         data_set.name,
-        is_repeatable=recording.is_repeatable,
-        repeats_when_prepared_again=recording.repeats_when_prepared_again,
+        is_repeatable=exposed.is_repeatable,
+        repeats_when_prepared_again=exposed.repeats_when_prepared_again,
         ways={str(way): ways[way] for way in Exposure if ways[way] and way is not Exposure.CONSTANT},
-        remark=recorded.remark or None,
-        model_runs=sum(
-            [recorded.runs, *(each.model_runs for each in confirmed), *(each.model_runs for each in probes)]
-        ),
+        remark=values.remark or None,
+        model_runs=sum([values.runs, *(each.model_runs for each in confirmed), *(each.model_runs for each in probes)]),
         nodes=[each.node for each in confirmed] if traced is None else traced,
         edges=graph_edges(judged.graph),
         has_traced_errors=traced is not None,
         command=options.command,
         probes=probes,
     )
-    audit = replace(audit, mistakes=name_mistakes(judged, _results(audit, recorded, confirmed)))
+    audit = replace(audit, mistakes=name_mistakes(judged, _results(audit, values, confirmed)))
     numbers = range(len(judged.graph.node)) if numbering is None else _numbers_in(judged, numbering)
-    cases = cases_of_wrong_nodes(model.path.stem, audit, recording, confirmed, numbers) if options.makes_cases else []
+    cases = cases_of_wrong_nodes(model.path.stem, audit, exposed, confirmed, numbers) if options.makes_cases else []
     return replace(_renumbered(audit, numbers), cases=cases)
 
 
@@ -335,13 +333,13 @@ def audit_nodes_alone(
     """
     set_data_folder(subject.target, model.data_folder)
     try:
-        recording = record_model(model, subject, data_set, progress)
+        exposed = expose_model(model, subject, data_set, progress)
     except SubjectRefused as refusal:
         return SubjectAudit(subject.id, subject.version or "", data_set.name, str(refusal))
-    count = len(recording.model.graph.node)
+    count = len(exposed.model.graph.node)
     if max(numbers) >= count:
         raise UsageError("node-missing", number=max(numbers), count=count)
-    part = GraphParts(recording.model).cut(sorted(set(numbers)), recording.values.values)
+    part = GraphParts(exposed.model).cut(sorted(set(numbers)), exposed.values.values)
     if part is None:
         raise UsageError("node-not-alone", subject=subject.id, numbers=list(numbers))
     content = part.model.SerializeToString(deterministic=True)
@@ -349,12 +347,12 @@ def audit_nodes_alone(
         model.path, hashlib.sha256(content).hexdigest(), part.model, with_inferred_types(part.model), model.data_folder
     )
     inputs = replace(data_set, arrays=tuple(part.arrays))
-    return audit_subject(single, subject, inputs, progress, options, find_producers(recording.model.graph))
+    return audit_subject(single, subject, inputs, progress, options, find_producers(exposed.model.graph))
 
 
-def record_model(
+def expose_model(
     model: LoadedModel, subject: Subject, data_set: InputSet, progress: Callable[[str], None] = lambda _: None
-) -> Recording:
+) -> ExposedModel:
     """Run a model three times, and record its intermediate values.
 
     Inputs that are not tensors are made from tensors, and an If is replaced by the branch that it takes, at every
@@ -373,9 +371,9 @@ def record_model(
     del other
     made, (fed,) = with_tensor_inputs(model, [data_set])
 
-    def expose(prepared: onnx.ModelProto, *, is_stable: bool) -> RecordedValues:
+    def expose(prepared: onnx.ModelProto, *, is_stable: bool) -> ExposedValues:
         constants = initializer_arrays_in(prepared.graph, model.data_folder)
-        return record_values(
+        return expose_values(
             subject.target, prepared, fed.arrays, first, progress, is_stable=is_stable, constants=constants
         )
 
@@ -395,7 +393,7 @@ def record_model(
             break
         judged, values = inlined, replace(further, runs=further.runs + values.runs)
     values = replace(values, values={**values.values, **constant_node_values(judged.graph)})
-    return Recording(judged, values, is_repeatable, repeats_again, model.data_folder)
+    return ExposedModel(judged, values, is_repeatable, repeats_again, model.data_folder)
 
 
 def _keeps_outputs(subject: Subject, model: onnx.ModelProto, inputs: Sequence[Array], outputs: Sequence[Any]) -> bool:
@@ -407,10 +405,10 @@ def _keeps_outputs(subject: Subject, model: onnx.ModelProto, inputs: Sequence[Ar
     return are_identical(results, outputs)
 
 
-def judge_recording(
-    recording: Recording, key: RecordingKey, progress: Callable[[str], None], options: AuditOptions = _DEFAULT_OPTIONS
+def judge_exposed_model(
+    exposed: ExposedModel, key: AuditKey, progress: Callable[[str], None], options: AuditOptions = _DEFAULT_OPTIONS
 ) -> list[JudgedNode]:
-    """Judge each node on the recorded values, in this process or on workers."""
+    """Judge each node on the exposed values, in this process or on workers."""
     shown = time.monotonic()
 
     def count(done: int, total: int) -> None:
@@ -420,42 +418,41 @@ def judge_recording(
             progress(f"{done} of {total} nodes judged")
 
     if options.workers is not None:
-        return options.workers.judge(key, recording, count, all_elements=options.all_elements)
-    return judge_nodes(recording.model, recording.values, count, JudgementOptions(options.all_elements))
+        return options.workers.judge(key, exposed, count, all_elements=options.all_elements)
+    return judge_nodes(exposed.model, exposed.values, count, JudgementOptions(options.all_elements))
 
 
 def _results(
-    audit: SubjectAudit, recorded: RecordedValues, confirmed: Sequence[ConfirmedNode]
+    audit: SubjectAudit, exposed: ExposedValues, confirmed: Sequence[ConfirmedNode]
 ) -> list[tuple[JudgedNode, Mapping[str, Array]]]:
     """Return the wrong and the correct nodes and probes of an audit, each with its values by name; wrong ones first."""
     others = {each.node.number: each.values for each in confirmed if each.values is not None}
     correct = (node for node in audit.nodes if node.verdict is NodeVerdict.CORRECT)
     right_probes = (each for each in audit.probes if each.node.verdict is NodeVerdict.CORRECT)
     return [
-        *((node, others.get(node.number, recorded.values)) for node in (*audit.wrong_nodes, *correct)),
+        *((node, others.get(node.number, exposed.values)) for node in (*audit.wrong_nodes, *correct)),
         *((each.node, each.values) for each in (*audit.wrong_probes, *right_probes)),
     ]
 
 
 def cases_of_wrong_nodes(
-    name: str, audit: SubjectAudit, recording: Recording, confirmed: Sequence[ConfirmedNode], numbers: Sequence[int]
+    name: str, audit: SubjectAudit, exposed: ExposedModel, confirmed: Sequence[ConfirmedNode], numbers: Sequence[int]
 ) -> list[Case]:
     """Return the wrong nodes of an audit as cases.
 
     Args:
         name: the name of the audited model.
         audit: the audit, with the numbers of the judged model.
-        recording: the recorded values.
+        exposed: the exposed model.
         confirmed: the judgements, with the values of nodes that were judged again.
         numbers: the number in the whole model of each judged node.
     """
-    recorded = recording.values
-    results = _results(audit, recorded, confirmed)
+    known = exposed.values
+    results = _results(audit, known, confirmed)
     wrong = [(node, values) for node, values in results if node.verdict is NodeVerdict.WRONG]
-    constants = {name: recorded.values[name] for name, way in recorded.ways.items() if way is Exposure.CONSTANT}
+    constants = {name: known.values[name] for name, way in known.ways.items() if way is Exposure.CONSTANT}
     made = (
-        case_of_wrong_node(name, node, recording.model, values, constants, numbers)
-        for node, values in wrong[:MAX_CASES]
+        case_of_wrong_node(name, node, exposed.model, values, constants, numbers) for node, values in wrong[:MAX_CASES]
     )
     return [case for case in made if case is not None]
 

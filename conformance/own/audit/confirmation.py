@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     import onnx
 
     from conformance.exact.models.arrays import Array
-    from conformance.own.graphs.intermediate_values import RecordedValues
+    from conformance.own.graphs.intermediate_values import ExposedValues
     from conformance.subjects.calling.subject_names import Subject
 
 APART = "its operands and its result cannot be exposed in one run without a change of the model's outputs"
@@ -124,14 +124,14 @@ class Confirmation:
 
     Attributes:
         model: the model.
-        recorded: its values.
+        exposed: its values.
         subject: the backend; None for values that were recorded elsewhere. Each of their nodes may then be fused.
         inputs: the inputs of the model.
         all_elements: whether every element of a large output is judged, and not a sample.
     """
 
     model: onnx.ModelProto
-    recorded: RecordedValues
+    exposed: ExposedValues
     subject: Subject | None
     inputs: Sequence[Array]
     all_elements: bool = False
@@ -142,14 +142,14 @@ class Confirmation:
         A node with an output that is a sequence or a map is exact on any operands, and is not judged again.
         """
         results = self.model.graph.node[suspect.number].output
-        if not suspect.fault_rank or not self.recorded.others.keys().isdisjoint(results):
+        if not suspect.fault_rank or not self.exposed.others.keys().isdisjoint(results):
             return ConfirmedNode(suspect)
         alone = self._judge_alone(suspect.number)
         is_fused = self.subject is None or _is_milder(alone.node, suspect)
         runs = 0
         confirmed = ConfirmedNode(suspect)
         if is_fused or self._may_have_other_operands(suspect.number):
-            own = [_Trial(suspect, self.recorded.values)] if self.subject is None else []
+            own = [_Trial(suspect, self.exposed.values)] if self.subject is None else []
             decisive, runs = _decide(chain(own, self._trials(suspect, is_fused=is_fused)))
             confirmed = _conclude(suspect, decisive)
         return self._with_cause(replace(confirmed, model_runs=alone.model_runs + runs))
@@ -160,7 +160,7 @@ class Confirmation:
         numbers = sorted({*node.segment, node.number})
         if self.subject is None or node.verdict is not NodeVerdict.WRONG or len(numbers) < 2:
             return confirmed
-        values = dict(self.recorded.values if confirmed.values is None else confirmed.values)
+        values = dict(self.exposed.values if confirmed.values is None else confirmed.values)
         made = {name for number in numbers for name in self.model.graph.node[number].output}
         values = {name: array for name, array in values.items() if name not in made}
         wrong = []
@@ -175,7 +175,7 @@ class Confirmation:
             if not all(isinstance(result, np.ndarray) for result in results):
                 return confirmed  # a sequence or a map is no operand of a part
             values |= {value.name: array for value, array in zip(single.model.graph.output, results, strict=True)}
-            alone = judge_last(self.model, [number], self.recorded, values, JudgementOptions(self.all_elements))
+            alone = judge_last(self.model, [number], self.exposed, values, JudgementOptions(self.all_elements))
             wrong += [number] if alone.verdict is NodeVerdict.WRONG else []
         runs = confirmed.model_runs + len(numbers)
         return replace(confirmed, node=structs.replace(node, wrong_alone=tuple(wrong)), model_runs=runs)
@@ -183,7 +183,7 @@ class Confirmation:
     def _judge_alone(self, number: int) -> _Trial:
         """Judge the result that the subject returns for a node as a model of its own, on the same operands."""
         node = self.model.graph.node[number]
-        values = self.recorded.values
+        values = self.exposed.values
         operands = names_taken_by(node)
         is_exposed = bool(self._exposed_operands(number, operands))
         if self.subject is None or not is_exposed or any(name not in values for name in operands):
@@ -198,7 +198,7 @@ class Confirmation:
         known = {name: values[name] for name in operands}
         known |= {value.name: array for value, array in zip(single.model.graph.output, results, strict=True)}
         options = JudgementOptions(self.all_elements)
-        return _Trial(judge_last(self.model, [number], self.recorded, known, options), known, 1)
+        return _Trial(judge_last(self.model, [number], self.exposed, known, options), known, 1)
 
     def _may_have_other_operands(self, number: int) -> bool:
         region = self._region(number, self._hidden)
@@ -211,7 +211,7 @@ class Confirmation:
         float16 and bfloat16 are computed in float, and constants of a narrow type may also be folded.
 
         Args:
-            suspect: the judgement on the recorded values.
+            suspect: the judgement on the exposed values.
             is_fused: whether all exposed operands make the region wider.
         """
         is_wrong = suspect.verdict is NodeVerdict.WRONG
@@ -224,8 +224,7 @@ class Confirmation:
             together: Mapping[str, Array] | None = {}
             if region.grouped and self.subject is not None:
                 target = self.subject.target
-                recorded = self.recorded
-                together = expose_together(target, self.model, self.inputs, region.grouped, recorded)
+                together = expose_together(target, self.model, self.inputs, region.grouped, self.exposed)
                 yield replace(_NOT_RETURNED if together is None else self._judge(region, together), model_runs=1)
             elif is_fused and is_widened:
                 yield self._judge(region)
@@ -272,7 +271,7 @@ class Confirmation:
         return _Region(
             sorted(numbers),
             unused,
-            grouped=[name for name in around if self.recorded.ways.get(name) is Exposure.GROUP],
+            grouped=[name for name in around if self.exposed.ways.get(name) is Exposure.GROUP],
             exposed=exposed,
             rounded=[name for name in exposed if name in self._rounded],
         )
@@ -285,24 +284,24 @@ class Confirmation:
         keeps_float: bool = False,
         folded: frozenset[str] = frozenset(),
     ) -> _Trial:
-        """Judge the node of a region; `together` has values of one run, which replace the recorded ones."""
+        """Judge the node of a region; `together` has values of one run, which replace the exposed ones."""
         nodes = [self.model.graph.node[number] for number in region.numbers]
         names = dict.fromkeys(name for node in nodes for name in (*names_taken_by(node), *node.output))
-        used = [name for name in names if name not in region.unused and name in self.recorded.values]
-        values = {name: self.recorded.values[name] for name in used} | dict(together or {})
+        used = [name for name in names if name not in region.unused and name in self.exposed.values]
+        values = {name: self.exposed.values[name] for name in used} | dict(together or {})
         options = JudgementOptions(self.all_elements, self._rounded, keeps_float, folded)
-        return _Trial(judge_last(self.model, region.numbers, self.recorded, values, options), values)
+        return _Trial(judge_last(self.model, region.numbers, self.exposed, values, options), values)
 
     def _has_narrow_results(self, region: _Region) -> bool:
         """Return whether an unused value between the nodes of a region has, or may have, a narrow type."""
         results = {name for number in region.numbers for name in self.model.graph.node[number].output}
         between = region.unused.intersection(results)
-        return not between.isdisjoint(self._rounded) or any(name not in self.recorded.values for name in between)
+        return not between.isdisjoint(self._rounded) or any(name not in self.exposed.values for name in between)
 
     def _exposed_operands(self, number: int, names: Sequence[str]) -> list[str]:
         """Return which of some values around a node are operands that other nodes compute, and that are outputs."""
         results = self.model.graph.node[number].output
-        if any(self.recorded.ways.get(name) is Exposure.CUT for name in results):
+        if any(self.exposed.ways.get(name) is Exposure.CUT for name in results):
             return []
         return [name for name in names if name in self._exposed and name not in results]
 
@@ -338,14 +337,14 @@ class Confirmation:
 
     @cached_property
     def _hidden(self) -> frozenset[str]:
-        return frozenset(name for name, way in self.recorded.ways.items() if way is Exposure.HIDDEN)
+        return frozenset(name for name, way in self.exposed.ways.items() if way is Exposure.HIDDEN)
 
     @cached_property
     def _exposed(self) -> frozenset[str]:
         """The values that nodes compute, apart from constants, and that the runtime returned for the whole model."""
         return frozenset(
             name
-            for name, way in self.recorded.ways.items()
+            for name, way in self.exposed.ways.items()
             if way in _EXPOSED_IN_MODEL
             and name in self._producers
             and not is_operator(self.model.graph.node[self._producers[name]], "Constant")
@@ -358,11 +357,11 @@ class Confirmation:
 
     @cached_property
     def _narrow_constants(self) -> frozenset[str]:
-        return self._narrow(name for name, way in self.recorded.ways.items() if way is Exposure.CONSTANT)
+        return self._narrow(name for name, way in self.exposed.ways.items() if way is Exposure.CONSTANT)
 
     def _narrow(self, names: Iterable[str]) -> frozenset[str]:
-        """Return which of some recorded values have a narrow type."""
-        known = self.recorded.values
+        """Return which of some exposed values have a narrow type."""
+        known = self.exposed.values
         return frozenset(name for name in names if name in known and type_name(known[name].dtype) in NARROW)
 
 

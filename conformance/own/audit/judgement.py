@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
     from conformance.exact.models.arrays import Array
     from conformance.exact.reference.numbers.enclosure import Tensor, TensorOrSequence
-    from conformance.own.graphs.intermediate_values import RecordedValues
+    from conformance.own.graphs.intermediate_values import ExposedValues
 
 
 @dataclass(frozen=True)
@@ -194,7 +194,7 @@ def _spacing(element_type: str | None) -> float:
 
 
 class JudgedNode(NodeJudgement, frozen=True, kw_only=True):
-    """The judgement of one node of the main graph; `RecordingJudge.complete` and `trace_errors` add to it.
+    """The judgement of one node of the main graph; `ModelJudge.complete` and `trace_errors` add to it.
 
     Attributes:
         op_type: the operator of the node.
@@ -249,20 +249,20 @@ MAX_REMEMBERED_NODES = 4096
 A large model has thousands of equal nodes of a few elements, which compute the shapes of its tensors."""
 
 
-class RecordingJudge:
-    """The judgement of the nodes of a main graph on recorded values, node by node, in any order of the nodes.
+class ModelJudge:
+    """The judgement of the nodes of a main graph on exposed values, node by node, in any order of the nodes.
 
     Args:
         model: the model, without calls of model-local functions.
-        recorded: the values, also those of the operator Constant.
+        exposed: the values, also those of the operator Constant.
         options: the operands that a runtime may have passed to nodes.
     """
 
     def __init__(
-        self, model: onnx.ModelProto, recorded: RecordedValues, options: JudgementOptions = _DEFAULT_OPTIONS
+        self, model: onnx.ModelProto, exposed: ExposedValues, options: JudgementOptions = _DEFAULT_OPTIONS
     ) -> None:
         self.nodes = list(model.graph.node)
-        self._recorded = recorded
+        self._exposed = exposed
         self._options = options
         self._scope = NodeScope.of(model)
         self._hidden = LiveValues({}, self.nodes, kept=())
@@ -288,7 +288,7 @@ class RecordingJudge:
         """
         own = sorted(judged, key=lambda node: node.number)
         names = {each.number: each.name for each in own}
-        obtained = {*self._recorded.values, *self._recorded.others}
+        obtained = {*self._exposed.values, *self._exposed.others}
         known = {each.number for each in own if not obtained.isdisjoint(self.nodes[each.number].output)}
         covering: dict[int, JudgedNode] = {}
         for each in sorted(own, key=lambda node: node.level.rank):
@@ -313,7 +313,7 @@ class RecordingJudge:
         return complete
 
     def _hidden_value(self, name: str) -> _Hidden | None:
-        """Return the enclosure of a value that is not recorded; None if it cannot be computed."""
+        """Return the enclosure of a value that is not exposed; None if it cannot be computed."""
         pending = [name]
         while pending:
             number = self._producers.get(pending[-1])
@@ -323,7 +323,7 @@ class RecordingJudge:
             before = [
                 each
                 for each in names_taken_by(self.nodes[number])
-                if each not in self._recorded.values and each not in self._hidden
+                if each not in self._exposed.values and each not in self._hidden
             ]
             if before:
                 pending += before
@@ -339,8 +339,8 @@ class RecordingJudge:
         known: dict[str, TensorOrSequence] = {}
         before: set[int] = set()
         for name in names_taken_by(node):
-            if name in self._recorded.values:
-                known[name] = self._operand(name, self._recorded.values[name])
+            if name in self._exposed.values:
+                known[name] = self._operand(name, self._exposed.values[name])
             elif (hidden := self._hidden_value(name)) is not None:
                 known[name] = hidden.tensor
                 before |= hidden.nodes
@@ -350,17 +350,17 @@ class RecordingJudge:
 
     def _judge_node(self, number: int) -> JudgedNode:
         node = self.nodes[number]
-        recorded = self._recorded
+        exposed = self._exposed
         first = node.output[0] if node.output else ""
         known, before = self._operands(node)
         tensors = {name: each for name, each in known.items() if not isinstance(each, list)}
-        outputs = {name: recorded.values[name] for name in node.output if name in recorded.values}
+        outputs = {name: exposed.values[name] for name in node.output if name in exposed.values}
         shapes = {name: np.shape(values_of(tensor)) for name, tensor in tensors.items()}
         shapes |= {name: array.shape for name, array in outputs.items()}
         contradiction = self._contradiction(outputs)
         key = None if before or contradiction else _values_key(node, known, outputs)
         if key is not None and (equal := self._remembered.get(key)):
-            way = str(recorded.ways.get(first, Exposure.HIDDEN))
+            way = str(exposed.ways.get(first, Exposure.HIDDEN))
             return structs.replace(equal, number=number, name=node.name or first, way=way)
         inner_nodes = inner_node_count(node)
         unjudged = JudgedNode(
@@ -371,12 +371,12 @@ class RecordingJudge:
             domain=node.domain,
             all_elements=sum(int(array.size) for array in outputs.values()),
             inner_nodes=inner_nodes,
-            way=str(recorded.ways.get(first, Exposure.HIDDEN)),
+            way=str(exposed.ways.get(first, Exposure.HIDDEN)),
             type=next((type_name(array.dtype) for array in outputs.values()), None),
             operations=operation_count(node, shapes) * (1 + inner_nodes),
             terms=summed_terms(node, shapes),
         )
-        if refusal := recorded.refused.get(first):
+        if refusal := exposed.refused.get(first):
             return structs.replace(unjudged, reason=f"the subject does not run the node alone: {refusal}")
         try:
             limit = None if self._options.all_elements else samples.SAMPLED_ABOVE
@@ -398,8 +398,8 @@ class RecordingJudge:
                     own = _rounded_to(outputs[name].dtype, tensor) if self._options.keeps_float else tensor
                     comparison.add(name, position, own, outputs[name].shape)
             elif name:
-                if name in recorded.others and isinstance(tensor, list):
-                    comparison.add_sequence(name, position, tensor, recorded.others[name])
+                if name in exposed.others and isinstance(tensor, list):
+                    comparison.add_sequence(name, position, tensor, exposed.others[name])
                 unrounded = tensor.unrounded() if isinstance(tensor, Enclosure) else tensor
                 with suppress(Unsupported):  # the nodes that take it are not judged
                     hidden = _Hidden(unrounded, frozenset({*before, number}))
@@ -417,14 +417,14 @@ class RecordingJudge:
 
     def _check_size(self, part: samples.Sample) -> None:
         """Raise `Unsupported` if the operands and outputs of a part, without constants, are too large."""
-        ways = self._recorded.ways
+        ways = self._exposed.ways
         values = {**part.operands, **part.outputs}
         moved = (each for name, each in values.items() if ways.get(name) is not Exposure.CONSTANT)
         if sum(each.nbytes for each in moved if isinstance(each, np.ndarray)) > MAX_VALUE_BYTES:
             raise Unsupported(f"{TOO_LARGE}: its operands and outputs have more than {MAX_VALUE_BYTES:,} bytes")
 
     def _operand(self, name: str, array: Array) -> Tensor:
-        """Return a recorded value as a node may have received it."""
+        """Return an exposed value as a node may have received it."""
         if name in self._options.rounded:
             return Enclosure.rounding_of(array)
         if name in self._options.folded:
@@ -449,19 +449,19 @@ class RecordingJudge:
 
 def judge_nodes(
     model: onnx.ModelProto,
-    recorded: RecordedValues,
+    exposed: ExposedValues,
     progress: Callable[[int, int], None] = lambda *_: None,
     options: JudgementOptions = _DEFAULT_OPTIONS,
 ) -> list[JudgedNode]:
-    """Judge all nodes of the main graph on the recorded values.
+    """Judge all nodes of the main graph on the exposed values.
 
     Args:
         model: the model, without calls of model-local functions.
-        recorded: the values.
+        exposed: the values.
         progress: is called with the number of judged nodes and the number of all nodes.
         options: the operands that a runtime may have passed to nodes.
     """
-    judge = RecordingJudge(model, recorded, options)
+    judge = ModelJudge(model, exposed, options)
     judged = []
     for node in judge.judge(range(len(judge.nodes))):
         judged.append(node)
@@ -472,7 +472,7 @@ def judge_nodes(
 def judge_last(
     model: onnx.ModelProto,
     numbers: Sequence[int],
-    recorded: RecordedValues,
+    exposed: ExposedValues,
     values: Mapping[str, Array],
     options: JudgementOptions = _DEFAULT_OPTIONS,
 ) -> JudgedNode:
@@ -481,11 +481,11 @@ def judge_last(
     Args:
         model: the model.
         numbers: the numbers of the nodes, in order.
-        recorded: the recorded values of the model.
+        exposed: the exposed values of the model.
         values: the values that are used instead, by name.
         options: the operands that a runtime may have passed to nodes.
     """
-    judged = judge_nodes(part_of(model, "part", numbers), replace(recorded, values=values), options=options)[-1]
+    judged = judge_nodes(part_of(model, "part", numbers), replace(exposed, values=values), options=options)[-1]
     return structs.replace(judged, number=numbers[-1], segment=tuple(numbers[place] for place in judged.segment))
 
 

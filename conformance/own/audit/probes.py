@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from conformance.exact.declarations.declaration_tables import Rule
     from conformance.exact.models.arrays import Array
-    from conformance.own.graphs.intermediate_values import RecordedValues
+    from conformance.own.graphs.intermediate_values import ExposedValues
     from conformance.subjects.calling.subject_names import Subject
 
 PROBED_ELEMENTS = 64
@@ -76,7 +76,7 @@ class ProbedNode:
 
 def probe_nodes(
     model: onnx.ModelProto,
-    recorded: RecordedValues,
+    exposed: ExposedValues,
     subject: Subject,
     count: int,
     progress: Callable[[str], None] = lambda _: None,
@@ -85,7 +85,7 @@ def probe_nodes(
 
     Args:
         model: the model.
-        recorded: the values that the subject computed.
+        exposed: the values that the subject computed.
         subject: the backend.
         count: the number of probes of each node.
         progress: is called with a text for the user.
@@ -95,25 +95,25 @@ def probe_nodes(
     groups: dict[Any, list[int]] = {}
     unprobed: dict[Any, list[int]] = {}
     parts = GraphParts(model)
-    shown, recorded = recorded, _with_stand_ins(parts, recorded)
+    shown, exposed = exposed, _with_stand_ins(parts, exposed)
     free: dict[Any, frozenset[int]] = {}
     for number, node in enumerate(model.graph.node):
-        hidden = {name for name in node.input if name and name not in shown.values and name in recorded.values}
+        hidden = {name for name in node.input if name and name not in shown.values and name in exposed.values}
         configuration = None
         names: set[str] = set()
-        if all(name in recorded.values for name in (*names_taken_by(node), *filter(None, node.output))):
+        if all(name in exposed.values for name in (*names_taken_by(node), *filter(None, node.output))):
             limit = MAX_SUMMED_ELEMENTS if is_operator(node, *SUMS) else MAX_PROBED_ELEMENTS
-            if _is_small(node, recorded, limit):
-                configuration = _configuration(node, recorded)
+            if _is_small(node, exposed, limit):
+                configuration = _configuration(node, exposed)
                 key = (configuration, *map([*node.input].index, node.input))  # most nodes of a model are like others
                 if key not in free:
-                    free[key] = _free_places(main_opset(model), node, recorded)
+                    free[key] = _free_places(main_opset(model), node, exposed)
                 names = {node.input[place] for place in free[key]}
             elif hidden:
-                names = {*_free_operands(main_opset(model), node, recorded)}
+                names = {*_free_operands(main_opset(model), node, exposed)}
         if configuration is not None and names and hidden <= names:
             groups.setdefault(configuration, []).append(number)
-        elif _is_hidden(node, recorded) or not hidden <= names:
+        elif _is_hidden(node, exposed) or not hidden <= names:
             kind = (node.domain, node.op_type, _attributes(node))
             unprobed.setdefault(kind, []).append(number)
     reason = "the subject hides a value of the node, and hard values cannot replace it"
@@ -123,54 +123,52 @@ def probe_nodes(
     ]
     for place, numbers in enumerate(groups.values()):
         progress(f"{place} of {len(groups)} distinct nodes probed")
-        probed = _probe(parts, recorded, subject, numbers, count)
+        probed = _probe(parts, exposed, subject, numbers, count)
         if probed is not None:
             found.append(probed)
     return sorted(found, key=lambda each: each.node.number)
 
 
-def _with_stand_ins(parts: GraphParts, recorded: RecordedValues) -> RecordedValues:
-    """Return recorded values in which zeros of the same type and shape stand for hidden values.
+def _with_stand_ins(parts: GraphParts, exposed: ExposedValues) -> ExposedValues:
+    """Return exposed values in which zeros of the same type and shape stand for hidden values.
 
     A probe runs a node alone, and gives it other elements; so it needs only the types and shapes. A hidden value whose
     type or shape cannot be inferred stays hidden.
     """
     stand_ins: dict[str, Array] = {}
-    known: Any = recorded.values
+    known: Any = exposed.values
     values = ChainMap(stand_ins, known)
     for number, node in enumerate(parts.model.graph.node):
-        if not _is_hidden(node, recorded) or not all(name in values for name in names_taken_by(node)):
+        if not _is_hidden(node, exposed) or not all(name in values for name in names_taken_by(node)):
             continue
         single = parts.cut([number], values)
         for value in with_inferred_types(single.model).graph.output if single is not None else ():
             declared = DeclaredInput.of(value)
             shape = tuple(size for size in declared.shape or () if size is not None)
-            is_known = declared.shape == shape and value.name not in recorded.values
+            is_known = declared.shape == shape and value.name not in exposed.values
             if is_known and declared.dtype is not None and math.prod(shape) < MAX_STAND_IN_ELEMENTS:
                 stand_ins[value.name] = np.broadcast_to(np.zeros((), declared.dtype), shape)
-    return replace(recorded, values=values, ways={**recorded.ways, **dict.fromkeys(stand_ins, Exposure.STAND_IN)})
+    return replace(exposed, values=values, ways={**exposed.ways, **dict.fromkeys(stand_ins, Exposure.STAND_IN)})
 
 
-def _is_hidden(node: onnx.NodeProto, recorded: RecordedValues) -> bool:
+def _is_hidden(node: onnx.NodeProto, exposed: ExposedValues) -> bool:
     """Return whether the subject hides a result of a node."""
-    return any(
-        recorded.ways.get(name) is Exposure.HIDDEN and name not in recorded.values for name in node.output if name
-    )
+    return any(exposed.ways.get(name) is Exposure.HIDDEN and name not in exposed.values for name in node.output if name)
 
 
-def _is_small(node: onnx.NodeProto, recorded: RecordedValues, limit: int) -> bool:
+def _is_small(node: onnx.NodeProto, exposed: ExposedValues, limit: int) -> bool:
     """Return whether a node has no subgraph, and operands and results of at most so many elements."""
     names = [*names_taken_by(node), *filter(None, node.output)]
     if any(True for _ in subgraphs_of(node)):
         return False
-    arrays: list[Any] = [recorded.values[name] for name in names]
+    arrays: list[Any] = [exposed.values[name] for name in names]
     return all(isinstance(array, np.ndarray) for array in arrays) and (sum(array.size for array in arrays) <= limit)
 
 
-def _configuration(node: onnx.NodeProto, recorded: RecordedValues) -> tuple[Any, ...]:
+def _configuration(node: onnx.NodeProto, exposed: ExposedValues) -> tuple[Any, ...]:
     """Return what distinguishes nodes: operator, attributes, and type, shape and source of each operand."""
     operands = [
-        (recorded.values[name].dtype.str, recorded.values[name].shape, _is_constant(name, recorded)) if name else None
+        (exposed.values[name].dtype.str, exposed.values[name].shape, _is_constant(name, exposed)) if name else None
         for name in node.input
     ]
     return node.domain, node.op_type, _attributes(node), tuple(operands), len(node.output)
@@ -180,42 +178,42 @@ def _attributes(node: onnx.NodeProto) -> tuple[bytes, ...]:
     return tuple(sorted(attribute.SerializeToString(deterministic=True) for attribute in node.attribute))
 
 
-def _is_constant(name: str, recorded: RecordedValues) -> bool:
-    return recorded.ways.get(name, Exposure.CONSTANT) is Exposure.CONSTANT
+def _is_constant(name: str, exposed: ExposedValues) -> bool:
+    return exposed.ways.get(name, Exposure.CONSTANT) is Exposure.CONSTANT
 
 
-def _free_places(opset: int, node: onnx.NodeProto, recorded: RecordedValues) -> frozenset[int]:
+def _free_places(opset: int, node: onnx.NodeProto, exposed: ExposedValues) -> frozenset[int]:
     """Return the places of the operands that may have other elements, which follow from the node's configuration."""
-    found = _free_operands(opset, node, recorded)
+    found = _free_operands(opset, node, exposed)
     return frozenset(place for place, name in enumerate(node.input) if name in found)
 
 
-def _free_operands(opset: int, node: onnx.NodeProto, recorded: RecordedValues) -> dict[str, str | Rule]:
-    constants = {name for name in node.input if _is_constant(name, recorded)}
-    return free_operands(node, opset, recorded.values, constants)
+def _free_operands(opset: int, node: onnx.NodeProto, exposed: ExposedValues) -> dict[str, str | Rule]:
+    constants = {name for name in node.input if _is_constant(name, exposed)}
+    return free_operands(node, opset, exposed.values, constants)
 
 
 def _probe(
-    parts: GraphParts, recorded: RecordedValues, subject: Subject, numbers: Sequence[int], count: int
+    parts: GraphParts, exposed: ExposedValues, subject: Subject, numbers: Sequence[int], count: int
 ) -> ProbedNode | None:
     """Run the first of some equal nodes on hard values; None if it has none, or cannot be a model of its own."""
     model = parts.model
     number = numbers[0]
     node = model.graph.node[numbers[0]]
-    single = parts.cut([number], recorded.values)
+    single = parts.cut([number], exposed.values)
     if single is None:
         return None
-    kinds = _free_operands(main_opset(model), node, recorded)
-    hard = hard_numbers_of(node, main_opset(model), recorded.values)
+    kinds = _free_operands(main_opset(model), node, exposed)
+    hard = hard_numbers_of(node, main_opset(model), exposed.values)
     times = count * _repetitions([single.inputs[name] for name in kinds if name in single.inputs])
     probes = [
         {
-            name: hard_elements(node, recorded.values, name, kinds[name], probe, hard) if name in kinds else array
+            name: hard_elements(node, exposed.values, name, kinds[name], probe, hard) if name in kinds else array
             for name, array in single.inputs.items()
         }
-        for probe in range(times if _is_small(node, recorded, MAX_PROBED_ELEMENTS) else 0)
+        for probe in range(times if _is_small(node, exposed, MAX_PROBED_ELEMENTS) else 0)
     ]
-    probes += _exact_sums(node, recorded, single.inputs, kinds.keys())
+    probes += _exact_sums(node, exposed, single.inputs, kinds.keys())
     if not probes:
         return None
     names = required_input_names(single.model.graph)
@@ -224,14 +222,14 @@ def _probe(
     except SubjectRefused as refusal:
         reason = f"the subject does not run the node alone on hard values: {refusal}"
         return ProbedNode(_unjudged(number, node, reason), numbers, 0, model_runs=1)
-    own = {name: recorded.values[name] for name in node.input if name in recorded.values}
+    own = {name: exposed.values[name] for name in node.input if name in exposed.values}
     made = [value.name for value in single.model.graph.output]
     values = [
         {**given, **dict(zip(made, outputs, strict=True))} for given, outputs in zip(probes, results, strict=True)
     ]
-    judged = [(judge_last(model, [number], recorded, {**own, **each}), each) for each in values]
+    judged = [(judge_last(model, [number], exposed, {**own, **each}), each) for each in values]
     worst, given = max(judged, key=lambda each: _rank(each[0]))
-    known = {**(recorded.values if worst.verdict is NodeVerdict.WRONG else own), **given}
+    known = {**(exposed.values if worst.verdict is NodeVerdict.WRONG else own), **given}
     done = sum(each.verdict is not NodeVerdict.NOT_JUDGED for each, _ in judged)
     compared = [each for each, _ in judged if each.elements] or [worst]
     noticed = min(each.noticed for each in compared)
@@ -241,11 +239,11 @@ def _probe(
 
 
 def _exact_sums(
-    node: onnx.NodeProto, recorded: RecordedValues, inputs: Mapping[str, Array], free: Container[str]
+    node: onnx.NodeProto, exposed: ExposedValues, inputs: Mapping[str, Array], free: Container[str]
 ) -> list[dict[str, Array]]:
     """Return operands of the node alone with which its sums are exact in every order: the first two sets, for speed."""
-    known = [each for each in (*node.input, *node.output) if each in recorded.values]
-    terms = summed_terms(node, {each: np.shape(recorded.values[each]) for each in known})
+    known = [each for each in (*node.input, *node.output) if each in exposed.values]
+    terms = summed_terms(node, {each: np.shape(exposed.values[each]) for each in known})
     own = [name for name in inputs if name in free]
     return exact_sums(node, inputs, own, terms)[:2] if node.input[0] in inputs else []
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from conformance.exact.reference.numbers.enclosure import TensorOrSequence
     from conformance.own.audit.judgement import JudgedNode
-    from conformance.own.graphs.intermediate_values import RecordedValues
+    from conformance.own.graphs.intermediate_values import ExposedValues
 
 MAX_OPERATIONS = 2**30
 """Operations of a model above which its exact values are not computed; see `conformance.own.graphs.arithmetic`. They
@@ -44,21 +44,21 @@ INTRODUCED_SHARE = 0.5
 
 
 def trace_errors(
-    model: onnx.ModelProto, recorded: RecordedValues, judged: Sequence[JudgedNode]
+    model: onnx.ModelProto, exposed: ExposedValues, judged: Sequence[JudgedNode]
 ) -> list[JudgedNode] | None:
     """Return judged nodes with their accumulated errors and origins; None if the model is too large.
 
     Args:
         model: the model whose nodes were judged.
-        recorded: the values that the subject computed.
+        exposed: the values that the subject computed.
         judged: the nodes, in the order of the model.
     """
-    sizes = (recorded.values[name].size for name in recorded.values)
+    sizes = (exposed.values[name].size for name in exposed.values)
     if sum(node.operations for node in judged) > MAX_OPERATIONS or any(size > SAMPLED_ABOVE for size in sizes):
         return None
     introduced = {node.number: node.introduced for node in judged}
     producers = find_producers(model.graph)
-    errors = _accumulated_errors(model, recorded)
+    errors = _accumulated_errors(model, exposed)
     origins = dict[int, int]()
     for number in errors:
         before = [producers[name] for name in names_taken_by(model.graph.node[number]) if name in producers]
@@ -68,13 +68,13 @@ def trace_errors(
     return [replace(node, accumulated=errors.get(node.number), origin=origins.get(node.number)) for node in judged]
 
 
-def _accumulated_errors(model: onnx.ModelProto, recorded: RecordedValues) -> dict[int, float]:
+def _accumulated_errors(model: onnx.ModelProto, exposed: ExposedValues) -> dict[int, float]:
     """Return the error of each node with known outputs against the exact value of the whole model."""
     scope = NodeScope.of(model)
     nodes = model.graph.node
     computed = {name for node in nodes if not is_operator(node, "Constant") for name in node.output}
     computed.difference_update(required_input_names(model.graph))
-    given = {name: _exact(array) for name, array in recorded.values.items() if name not in computed}
+    given = {name: _exact(array) for name, array in exposed.values.items() if name not in computed}
     values = LiveValues(given, nodes, kept=())
     errors: dict[int, float] = {}
     for number, node in enumerate(nodes):
@@ -85,9 +85,9 @@ def _accumulated_errors(model: onnx.ModelProto, recorded: RecordedValues) -> dic
             if element_count(result) <= SAMPLED_ABOVE:
                 with suppress(Unsupported):  # the values that depend on it are not known then
                     values.add(name, result)
-            if isinstance(result, (Enclosure, np.ndarray)) and name in recorded.values:
+            if isinstance(result, (Enclosure, np.ndarray)) and name in exposed.values:
                 exact = result.value if isinstance(result, Enclosure) else np.asarray(result)
-                errors[number] = max(errors.get(number, 0.0), relative_error(recorded.values[name], exact))
+                errors[number] = max(errors.get(number, 0.0), relative_error(exposed.values[name], exact))
         values.drop(number, node)
     return errors
 

@@ -38,7 +38,7 @@ from conformance.own.blame.verdict import BlameOutcome, enclose_outputs, judge
 from conformance.own.graphs.cutting import GraphParts, bypass_inner, inner_nodes, live_nodes, without_unused
 from conformance.own.graphs.fed_model import FedModel, case_arrays, with_arrays
 from conformance.own.graphs.inlining import inline_taken_branches, unrolled_models
-from conformance.own.graphs.intermediate_values import record_values
+from conformance.own.graphs.intermediate_values import expose_values
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -347,7 +347,7 @@ def known_values(backend: Any, fed: FedModel, note: Callable[[str], None] = lamb
     answer = run_model(backend, fed.model, fed.inputs)
     if not answer.failure:
         try:
-            recorded = record_values(
+            recorded = expose_values(
                 backend, fed.model, fed.arrays, answer.outputs, note, is_stable=False, constants=constants
             )
             values.update(recorded.values)

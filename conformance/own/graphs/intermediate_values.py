@@ -55,7 +55,7 @@ class Exposure(StrEnum):
         OUTPUT: the value is an input or an output of the model.
         ADDED_OUTPUT: it was exposed with all others as an output; the model's outputs kept their bits.
         GROUP: it was exposed with some others as an output; the model's outputs kept their bits.
-        CUT: the node was run as a model of its own on the recorded values.
+        CUT: the node was run as a model of its own on the known values.
         RECORDED: it was recorded elsewhere, in a run of the whole model.
         HIDDEN: exposing it changes the model's outputs, or it is too large; the nodes around it are judged together.
         CONSTANT: it is an initializer or a constant.
@@ -85,7 +85,7 @@ class SubjectRefused(Exception):
 
 
 @dataclass
-class RecordedValues:
+class ExposedValues:
     """The values of a model on a subject.
 
     Attributes:
@@ -108,7 +108,7 @@ class RecordedValues:
     """The outputs of the original model that are no tensors, by name: sequences, maps and optionals."""
 
 
-class _Recording(RecordedValues):
+class _GrowingValues(ExposedValues):
     """Values to which more are added."""
 
     values: dict[str, Array]
@@ -187,7 +187,7 @@ def _floating_point_values(model: onnx.ModelProto, names: Sequence[str]) -> list
     return [name for name in names if types.get(name) and is_floating(dtype_of(types[name]))]
 
 
-def record_values(
+def expose_values(
     backend: Any,
     model: onnx.ModelProto,
     inputs: Sequence[Array],
@@ -196,7 +196,7 @@ def record_values(
     *,
     is_stable: bool = True,
     constants: Mapping[str, Array] | None = None,
-) -> RecordedValues:
+) -> ExposedValues:
     """Obtain the intermediate values of a model.
 
     Args:
@@ -212,23 +212,23 @@ def record_values(
     Raises:
         SubjectRefused: the subject fails on every way.
     """
-    recorded = _Recording({}, {}, list(outputs))
-    recorded.add(dict(zip(required_input_names(model.graph), inputs, strict=True)), Exposure.OUTPUT)
+    known = _GrowingValues({}, {}, list(outputs))
+    known.add(dict(zip(required_input_names(model.graph), inputs, strict=True)), Exposure.OUTPUT)
     for name, array in (initializer_arrays(model.graph) if constants is None else constants).items():
-        recorded.values.setdefault(name, array)
-        recorded.ways.setdefault(name, Exposure.CONSTANT)
+        known.values.setdefault(name, array)
+        known.ways.setdefault(name, Exposure.CONSTANT)
     named = {value.name: output for value, output in zip(model.graph.output, outputs, strict=True)}
-    recorded.add(_arrays_by_name(named, outputs), Exposure.OUTPUT)
-    recorded.others |= {name: output for name, output in named.items() if name not in recorded.values}
-    recorded.ways |= dict.fromkeys(recorded.others, Exposure.OUTPUT)
+    known.add(_arrays_by_name(named, outputs), Exposure.OUTPUT)
+    known.others |= {name: output for name, output in named.items() if name not in known.values}
+    known.ways |= dict.fromkeys(known.others, Exposure.OUTPUT)
     every = exposable_values(model)
     names = _within_size(model, every)
-    recorded.ways |= dict.fromkeys({*every} - {*names}, Exposure.HIDDEN)
+    known.ways |= dict.fromkeys({*every} - {*names}, Exposure.HIDDEN)
     if len(names) < len(every):
-        recorded.remark = f"{len(every) - len(names)} values are too large, and stay hidden"
+        known.remark = f"{len(every) - len(names)} values are too large, and stay hidden"
     if not names:
-        return recorded
-    expose = partial(_expose, recorded=recorded, way=Exposure.ADDED_OUTPUT, must_keep_outputs=is_stable)
+        return known
+    expose = partial(_expose, known=known, way=Exposure.ADDED_OUTPUT, must_keep_outputs=is_stable)
     try:
         try:
             is_kept = expose(backend, model, inputs, names)
@@ -236,16 +236,16 @@ def record_values(
             names = _floating_point_values(model, names)
             is_kept = expose(backend, model, inputs, names)
         if is_kept:
-            return recorded
+            return known
     except SubjectRefused as refusal:
-        recorded.remark = f"the subject refuses additional outputs: {refusal}"
+        known.remark = f"the subject refuses additional outputs: {refusal}"
         progress("the subject refuses additional outputs; each node is run alone")
-        _cut(backend, model, recorded, progress)
-        return recorded
-    recorded.remark = "exposing all values changes the model's outputs"
+        _cut(backend, model, known, progress)
+        return known
+    known.remark = "exposing all values changes the model's outputs"
     progress("exposing all values changes the outputs; smaller groups are exposed")
-    _expose_groups(backend, model, inputs, names, recorded)
-    return recorded
+    _expose_groups(backend, model, inputs, names, known)
+    return known
 
 
 def _within_size(model: onnx.ModelProto, names: Sequence[str]) -> list[str]:
@@ -269,21 +269,21 @@ def _expose(
     model: onnx.ModelProto,
     inputs: Sequence[Array],
     names: Sequence[str],
-    recorded: _Recording,
+    known: _GrowingValues,
     way: Exposure,
     *,
     must_keep_outputs: bool = True,
 ) -> bool:
     """Expose values; record them and return True if the model's outputs are bit-identical, or need not be."""
-    recorded.runs += 1
+    known.runs += 1
     outputs, exposed = _run_exposed(backend, model, inputs, names)
-    if not are_identical(outputs, recorded.outputs):
+    if not are_identical(outputs, known.outputs):
         if must_keep_outputs:
             return False
-        recorded.remark = "the outputs differ from run to run; the values and outputs are those of one run"
-        recorded.outputs = outputs
-        recorded.values |= _arrays_by_name((value.name for value in model.graph.output), outputs)
-    recorded.add(exposed, way)
+        known.remark = "the outputs differ from run to run; the values and outputs are those of one run"
+        known.outputs = outputs
+        known.values |= _arrays_by_name((value.name for value in model.graph.output), outputs)
+    known.add(exposed, way)
     return True
 
 
@@ -302,7 +302,7 @@ def _arrays_by_name(names: Iterable[str], values: Iterable[Any]) -> dict[str, Ar
 
 
 def _expose_groups(
-    backend: Any, model: onnx.ModelProto, inputs: Sequence[Array], names: Sequence[str], recorded: _Recording
+    backend: Any, model: onnx.ModelProto, inputs: Sequence[Array], names: Sequence[str], known: _GrowingValues
 ) -> None:
     """Expose halves, then halves of the halves whose exposure changes an output; single values remain hidden."""
     pending = [names[: len(names) // 2], names[len(names) // 2 :]]
@@ -311,46 +311,46 @@ def _expose_groups(
         if not group:
             continue
         exposed = False
-        if recorded.runs < MAX_GROUP_RUNS:
+        if known.runs < MAX_GROUP_RUNS:
             with suppress(SubjectRefused):
-                exposed = _expose(backend, model, inputs, group, recorded, Exposure.GROUP)
+                exposed = _expose(backend, model, inputs, group, known, Exposure.GROUP)
         if exposed:
             continue
-        if len(group) == 1 or recorded.runs >= MAX_GROUP_RUNS:
-            recorded.ways.update(dict.fromkeys(group, Exposure.HIDDEN))
+        if len(group) == 1 or known.runs >= MAX_GROUP_RUNS:
+            known.ways.update(dict.fromkeys(group, Exposure.HIDDEN))
             continue
         pending += [group[: len(group) // 2], group[len(group) // 2 :]]
 
 
 def expose_together(
-    backend: Any, model: onnx.ModelProto, inputs: Sequence[Array], names: Sequence[str], recorded: RecordedValues
+    backend: Any, model: onnx.ModelProto, inputs: Sequence[Array], names: Sequence[str], known: ExposedValues
 ) -> dict[str, Array] | None:
     """Return values of one run by name; None if the subject refuses, or if the model's outputs change."""
     with suppress(SubjectRefused):
         outputs, exposed = _run_exposed(backend, model, inputs, names)
-        if are_identical(outputs, recorded.outputs):
+        if are_identical(outputs, known.outputs):
             return exposed
     return None
 
 
-def _cut(backend: Any, model: onnx.ModelProto, recorded: _Recording, progress: Callable[[str], None]) -> None:
+def _cut(backend: Any, model: onnx.ModelProto, known: _GrowingValues, progress: Callable[[str], None]) -> None:
     """Run each node as a model of its own, on the values that the earlier nodes returned."""
     typed = {value.name: value for value in (*model.graph.value_info, *model.graph.output)}
     total = 0
     for number, node in enumerate(model.graph.node):
         if total > MAX_OBTAINED_BYTES:
-            recorded.remark += f"; the values from node {number} on are too large together"
+            known.remark += f"; the values from node {number} on are too large together"
             break
         progress(f"node {number + 1} of {len(model.graph.node)}")
-        if is_operator(node, "Constant") or any(name and name not in recorded.values for name in node.input):
+        if is_operator(node, "Constant") or any(name and name not in known.values for name in node.input):
             continue
-        single = single_node_model(model, number, recorded.values, typed)
-        recorded.runs += 1
+        single = single_node_model(model, number, known.values, typed)
+        known.runs += 1
         try:
-            (results,) = run_once(backend, single, [recorded.values[v.name] for v in single.graph.input])
+            (results,) = run_once(backend, single, [known.values[v.name] for v in single.graph.input])
         except SubjectRefused as refusal:
-            recorded.refused[node.output[0]] = str(refusal)
+            known.refused[node.output[0]] = str(refusal)
             continue
         obtained = _arrays_by_name((value.name for value in single.graph.output), results)
-        recorded.add(obtained, Exposure.CUT)
+        known.add(obtained, Exposure.CUT)
         total += sum(array.nbytes for array in obtained.values())

@@ -21,7 +21,7 @@ from conformance.base.jobs.job import ChunkResult, result_decoder
 from conformance.base.jobs.process_pool import ProcessWorkers
 from conformance.base.serialization.decoding import MalformedError, encode_json
 from conformance.exact.judgement.node_comparison import JudgedElement
-from conformance.own.audit.audit_job import AuditWorkers, JudgedChunk, JudgementJob, RecordingKey
+from conformance.own.audit.audit_job import AuditKey, AuditWorkers, JudgedChunk, JudgementJob
 from conformance.own.audit.audit_report import AuditDocument, audit_document
 from conformance.own.audit.audit_session import AuditOptions, audit_subject
 from conformance.own.audit.judgement import JudgedNode, NodeVerdict
@@ -177,13 +177,13 @@ def test_judgement_survives_json(share: float) -> None:
     worst = JudgedElement("Y", (1, 2), float("-inf"), 1e22, -0.0)
     given = 3, "n", NodeVerdict.WRONG, "r", 5, 6, 1, 2, 3, share, worst, worst, share, worst, 4, "cut", "float", 7
     node = JudgedNode(*given, op_type="Add", domain="")
-    job = JudgementJob(Path(), RecordingKey("", "", "", ""), "", ((0, 4),))
+    job = JudgementJob(Path(), AuditKey("", "", "", ""), "", ((0, 4),))
     assert result_decoder(job)(encode_json(JudgedChunk([node]))).nodes == [node]
 
 
 @pytest.mark.parametrize(("number", "judged"), [(0, [0]), (0, [0, 1, 1]), (0, [2, 3]), (1, [0, 1]), (2, [])])
 def test_judgements_of_other_nodes_are_refused(number: int, judged: list[int]) -> None:
-    job = JudgementJob(Path(), RecordingKey("", "", "", ""), "", ((0, 2), (2, 3)))
+    job = JudgementJob(Path(), AuditKey("", "", "", ""), "", ((0, 2), (2, 3)))
 
     def chunk(number: int, nodes: list[int], segment: int = 0) -> ChunkResult:
         found = [JudgedNode(n, "", NodeVerdict.CORRECT, op_type="", domain="", segment=(segment,)) for n in nodes]

@@ -13,7 +13,7 @@ from conformance.exact.judgement.node_comparison import enclose_part
 from conformance.exact.judgement.samples import special_places
 from conformance.exact.reference.node_enclosures import NodeScope, enclose
 from conformance.own.audit.judgement import JudgementOptions, NodeVerdict, judge_nodes
-from conformance.own.graphs.intermediate_values import RecordedValues
+from conformance.own.graphs.intermediate_values import ExposedValues
 
 
 @pytest.fixture(autouse=True)
@@ -80,25 +80,25 @@ def test_sampled_rows_find_a_wrong_extreme_and_accept_correct_elements(
     op_type: str, shapes: Any, integers: Any, opset: int, attributes: Any
 ) -> None:
     model, values = make_case(op_type, shapes, integers, opset, **attributes)
-    (correct,) = judge_nodes(model, RecordedValues(dict(values), {}, []))
+    (correct,) = judge_nodes(model, ExposedValues(dict(values), {}, []))
     assert (correct.verdict, correct.reason) == (NodeVerdict.CORRECT, None)
     assert 0 < correct.elements < correct.all_elements
     for place in (0, int(np.argmax(values["Y"])), values["Y"].size - 1):
         wrong = values["Y"].copy()
         wrong.flat[place] += wrong.dtype.type(1000)  # now an extreme of the output
-        (found,) = judge_nodes(model, RecordedValues({**values, "Y": wrong}, {}, []))
+        (found,) = judge_nodes(model, ExposedValues({**values, "Y": wrong}, {}, []))
         assert found.verdict is NodeVerdict.WRONG
         if op_type != "ArgMax" or place == 0:
             assert found.worst is not None
             assert found.worst.index == np.unravel_index(place, wrong.shape)
-    (whole,) = judge_nodes(model, RecordedValues(dict(values), {}, []), options=JudgementOptions(all_elements=True))
+    (whole,) = judge_nodes(model, ExposedValues(dict(values), {}, []), options=JudgementOptions(all_elements=True))
     assert whole.elements == whole.all_elements
 
 
 def test_output_of_a_wrong_shape_is_wrong_in_a_sample() -> None:
     model, values = make_case("Softmax", [(60, 20)], {}, 17)
     values["Y"] = values["Y"][:50]
-    (node,) = judge_nodes(model, RecordedValues(values, {}, []))
+    (node,) = judge_nodes(model, ExposedValues(values, {}, []))
     assert node.verdict is NodeVerdict.WRONG
 
 
@@ -138,7 +138,7 @@ def test_equal_small_nodes_are_judged_once_and_a_different_one_again(monkeypatch
         return enclose_part(*arguments)
 
     monkeypatch.setattr("conformance.own.audit.judgement.enclose_part", count)
-    found = judge_nodes(model, RecordedValues(values, {}, []))
+    found = judge_nodes(model, ExposedValues(values, {}, []))
     assert judged == ["a", "c", "d"]
     assert [(node.number, node.name, str(node.verdict)) for node in found] == [
         (0, "a", "correct"),
@@ -150,8 +150,8 @@ def test_equal_small_nodes_are_judged_once_and_a_different_one_again(monkeypatch
 
 def test_node_with_too_large_values_is_not_judged(monkeypatch: pytest.MonkeyPatch) -> None:
     model, values = make_case("Relu", [(40, 30)], {}, 17)
-    [judged] = judge_nodes(model, RecordedValues(values, {}, []))
+    [judged] = judge_nodes(model, ExposedValues(values, {}, []))
     assert judged.verdict is NodeVerdict.CORRECT
     monkeypatch.setattr("conformance.own.audit.judgement.MAX_VALUE_BYTES", 2 * values["Y"].nbytes - 1)
-    [judged] = judge_nodes(model, RecordedValues(values, {}, []))
+    [judged] = judge_nodes(model, ExposedValues(values, {}, []))
     assert judged.verdict is NodeVerdict.NOT_JUDGED
