@@ -55,24 +55,31 @@ class CaseFacts:
         operators: operators in the main graph of a valid model; empty for an invalid model.
         rejection: whether the subject must reject the model. Even a subject that supports no operator passes such a
             case.
-        support: operator and element type of a case that shows whether the subject supports both, or empty.
+        supports: names of the supports that the case shows, by the kind of the subject.
         tags: tags of the case, of which one can be an element type.
     """
 
     family: str
     operators: frozenset[str]
     rejection: bool = False
-    support: str = ""
+    supports: Mapping[str, frozenset[str]] = field(default_factory=dict)
     tags: frozenset[str] = frozenset()
 
 
-def support_name(case: CaseRecord) -> str:
-    """Return the operator and element type of a case of a single operator or of the pass; empty for other cases."""
+def support_names(case: CaseRecord, subject_kind: str) -> frozenset[str]:
+    """Return the names of the supports that a case shows: an element type of its only operator, and its operators.
+
+    For a graph optimizer, a case of the pass shows the element type alone.
+    """
+    if case.level == Level.SILENT or case.kind == CaseKind.INVALID:
+        return frozenset()
+    is_backend = subject_kind == SubjectKind.BACKEND
     types = ELEMENT_TYPES.intersection(case.tags)
     family = case.family
-    operators = {node.op_type for node in case.model.nodes}
-    is_of_one = case.kind == CaseKind.PASS or (case.kind == CaseKind.NODE and operators == {family})
-    return f"{family}[{min(types)}]" if is_of_one and len(types) == 1 and case.level != Level.SILENT else ""
+    operators = {node.op_type for node in case.model.nodes if f"{node.domain}.".startswith((".", "ai.onnx."))}
+    is_of_one = operators == {family} if is_backend else case.kind == CaseKind.PASS
+    names = operators if is_backend else set()
+    return frozenset(names | ({f"{family}[{min(types)}]"} if is_of_one and len(types) == 1 else set()))
 
 
 def case_facts(case: CaseRecord) -> CaseFacts:
@@ -80,7 +87,8 @@ def case_facts(case: CaseRecord) -> CaseFacts:
     rejection = case.kind == CaseKind.INVALID
     operators = frozenset(node.op_type for node in case.model.nodes)
     present = frozenset() if rejection else operators
-    return CaseFacts(case.family, present, rejection, support_name(case), frozenset(case.tags))
+    supports = {str(kind): support_names(case, kind) for kind in SubjectKind}
+    return CaseFacts(case.family, present, rejection, supports, frozenset(case.tags))
 
 
 @dataclass(frozen=True)
@@ -327,7 +335,8 @@ class PassCriterion:
             self._without_pass.discard(subject)
         self._record_match(subject, case, result.expected)
         if subject in self._supports:
-            self._supports[subject].add(facts().support, case, verdict)
+            names = facts().supports.get(self._kinds.get(subject, ""), ())
+            self._supports[subject].add(names, case, verdict)
         if not level.is_within(self.settings.level):
             return True
         if self.settings.require and verdict not in {Verdict.UNSUPPORTED, Verdict.SKIPPED}:

@@ -26,9 +26,8 @@ from tomlkit.items import AoT, Array, Comment, Table, Whitespace
 from conformance.base.errors import ExpectationsError, UsageError
 from conformance.base.serialization.printable_text import one_line
 from conformance.base.verdicts import Verdict
-from conformance.corpus.cases.case import CaseKind
 from conformance.run.expectations.conditions import ConditionContext
-from conformance.run.expectations.criterion import support_name
+from conformance.run.expectations.criterion import support_names
 from conformance.run.expectations.expectations_file import (
     VERDICT_KEYS,
     Expectation,
@@ -48,7 +47,6 @@ from conformance.run.results.results_file import (
     is_partial,
     is_worse_than_baseline,
 )
-from conformance.subjects.calling.subject_names import SubjectKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -353,13 +351,10 @@ def _add_entries(
 
 
 def _supports(results: _SubjectResults) -> SupportCounter:
-    """Return the counts of supported cases; for a backend, cases of the pass do not count."""
+    """Return the counts of supported cases."""
     counter = SupportCounter()
-    cases = results.run.cases
-    is_backend = results.subject.kind == SubjectKind.BACKEND
     for case, result in results.results.items():
-        if not (is_backend and cases[case].kind == CaseKind.PASS):
-            counter.add(support_name(cases[case]), case, result.verdict)
+        counter.add(support_names(results.run.cases[case], results.subject.kind), case, result.verdict)
     return counter
 
 

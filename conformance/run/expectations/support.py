@@ -1,8 +1,9 @@
 """The operators and element types that a subject supports, as an expectations file lists them.
 
-supports = ["ArgMax[float16]", "Momentum[float] in 98 of 140 cases"]
+supports = ["ArgMax[float16]", "Momentum[float] in 98 of 140 cases", "Softmax in 100 of 120 cases"]
 
-A support is derived from the cases of a single operator; for a graph optimizer, from the cases of the pass. Cases of
+A support with an element type is derived from the cases of a single operator; for a graph optimizer, from the cases of
+the pass. For a backend, an operator without such cases has a support without a type, from all cases with it. Cases of
 level `silent` and invalid models do not count.
 """
 
@@ -17,17 +18,17 @@ from conformance.base.errors import ExpectationsError
 from conformance.base.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-_ENTRY = re.compile(r"(?P<name>\w+\[\w+\])(?: in (?P<supported>\d{1,9}) of (?P<cases>\d{1,9}) cases)?")
+_ENTRY = re.compile(r"(?P<name>\w+(?:\[\w+\])?)(?: in (?P<supported>\d{1,9}) of (?P<cases>\d{1,9}) cases)?")
 
 
 @dataclass(frozen=True)
 class Support:
-    """An operator and element type that a subject supports.
+    """An operator that a subject supports, for one element type or in cases with other operators.
 
     Attributes:
-        name: operator and element type: `ArgMax[float16]`.
+        name: operator and element type, `ArgMax[float16]`, or operator alone.
         supported: number of supported cases.
         cases: number of all cases; 0, as `supported`, if the subject supports all cases.
     """
@@ -44,6 +45,16 @@ class Support:
     def unsupported(self) -> int:
         """Number of cases that the subject does not support."""
         return self.cases - self.supported
+
+    @property
+    def has_type(self) -> bool:
+        """Whether the support is for one element type."""
+        return "[" in self.name
+
+    @property
+    def operator(self) -> str:
+        """The operator without the element type."""
+        return self.name.partition("[")[0]
 
 
 def parse_supports(name: str, given: Any) -> tuple[Support, ...]:
@@ -67,16 +78,16 @@ def parse_supports(name: str, given: Any) -> tuple[Support, ...]:
 
 
 class SupportCounter:
-    """Counts the cases of each operator and element type that one subject was run on."""
+    """Counts the cases of each support that one subject was run on."""
 
     def __init__(self) -> None:
         self._cases: Counter[str] = Counter()
         self._unsupported: dict[str, list[str]] = defaultdict(list)
         self._answered: set[str] = set()
 
-    def add(self, name: str, case: str, verdict: Verdict) -> None:
-        """Count a result of a case; `name` is its operator and element type, or empty."""
-        if name:
+    def add(self, names: Iterable[str], case: str, verdict: Verdict) -> None:
+        """Count a result of a case, which shows whether the supports with these names exist."""
+        for name in names:
             self._cases[name] += 1
             if verdict is Verdict.UNSUPPORTED:
                 self._unsupported[name].append(case)
@@ -87,13 +98,26 @@ class SupportCounter:
         """Yield each listed support that is lost, with the ids of the unsupported cases.
 
         A support is lost if more cases than listed are unsupported, and fewer than listed are supported: a later corpus
-        can have more cases of both kinds.
+        can have more cases of both kinds. An operator is not yielded if its further unsupported cases have an operator
+        that is.
         """
-        for support in listed:
+        explained: set[str] = set()
+        for support in sorted(listed, key=self._lost_order):
             cases = sorted(self._unsupported[support.name])
-            is_smaller = not support.cases or self._cases[support.name] - len(cases) < support.supported
-            if len(cases) > support.unsupported and is_smaller:
+            is_smaller = not support.cases or self._supported(support) < support.supported
+            is_explained = not support.has_type and len(set(cases) - explained) <= support.unsupported
+            if len(cases) > support.unsupported and is_smaller and not is_explained:
+                explained |= {*cases, *self._unsupported[support.operator]}
                 yield support, cases
+
+    def _lost_order(self, support: Support) -> tuple[bool, int, int]:
+        """Return the key that sorts supports with a type first, and lost operators before the others of their cases."""
+        more = len(self._unsupported[support.name]) - support.unsupported
+        return (False, 0, 0) if support.has_type else (True, self._supported(support), -more)
+
+    def _supported(self, support: Support) -> int:
+        """Return the number of cases that the subject supports now."""
+        return self._cases[support.name] - len(self._unsupported[support.name])
 
     def without_case(self, listed: Sequence[Support]) -> list[str]:
         """Return the names of the listed supports of which no case was run."""
@@ -112,6 +136,9 @@ class SupportCounter:
             for name, cases in self._cases.items()
             if name in self._answered
         }
+        names = {*found, *(support.name for support in listed)}
+        for name in {name.partition("[")[0] for name in names if "[" in name}:
+            found.pop(name, None)  # cases of the operator alone show its support
         for support in listed if not is_complete else ():
             now = found.get(support.name, support)
             if now.unsupported <= support.unsupported:

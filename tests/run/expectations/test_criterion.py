@@ -260,7 +260,7 @@ class TestRequiredOperators:
         assert [reason.rpartition(" ")[2] for reason in required] == ["acme"]
 
 
-ADAM_FLOAT = CaseFacts("Adam", frozenset({"Adam"}), support="Adam[float]")
+ADAM_FLOAT = CaseFacts("Adam", frozenset({"Adam"}), supports={"backend": frozenset({"Adam[float]"})})
 
 
 def supporting(*supports: str, **settings) -> PassCriterion:

@@ -8,7 +8,7 @@ from runs_in_memory import make_case, make_run, plain_case, plain_result, with_f
 
 from conformance.base.verdicts import Level, Verdict
 from conformance.run.expectations.conditions import ConditionContext, parse_condition
-from conformance.run.expectations.criterion import support_name
+from conformance.run.expectations.criterion import support_names
 from conformance.run.expectations.criterion_settings import criterion_for_run
 from conformance.run.expectations.expectations_file import parse_expectations
 from conformance.run.expectations.expectations_update import NewEntries, update_expectations
@@ -89,36 +89,38 @@ def test_incomparable_version_is_rejected():
 # Supported operators and element types: names, their text in a file, and the counts of a run.
 
 
-def case(*operators: str, kind="node", level="must", tags=("adam", "float")) -> CaseRecord:
-    nodes = [{"op_type": operator} for operator in operators]
+def case(*operators: str, kind="node", level="must", tags=("adam", "float"), domain="") -> CaseRecord:
+    nodes = [{"op_type": operator, "domain": domain} for operator in operators]
     return make_case(kind=kind, level=level, tags=list(tags), clauses=["adam.x_new"], model={"nodes": nodes})
 
 
 @pytest.mark.parametrize(
-    ("given", "name"),
+    ("given", "of_backend", "of_optimizer"),
     [
-        (case("Adam"), "Adam[float]"),
-        (case("Adam", "Adam"), "Adam[float]"),
-        (case("Adam", "Neg"), ""),
-        (case("If"), ""),
-        (case("Adam", kind="pass"), "Adam[float]"),
-        (case("Adam", kind="invalid"), ""),
-        (case("Adam", level="silent"), ""),
-        (case("Adam", tags=("float", "double")), ""),
+        (case("Adam"), {"Adam[float]", "Adam"}, set()),
+        (case("Adam", "Adam"), {"Adam[float]", "Adam"}, set()),
+        (case("Adam", "Neg"), {"Adam", "Neg"}, set()),
+        (case("If", domain="ai.onnx"), {"If"}, set()),
+        (case("Step", domain="acme"), set(), set()),
+        (case("Neg", kind="pass"), {"Neg"}, {"Adam[float]"}),
+        (case("Adam", kind="invalid"), set(), set()),
+        (case("Adam", level="silent"), set(), set()),
+        (case("Adam", tags=("float", "double")), {"Adam"}, set()),
     ],
 )
-def test_support_name_is_of_cases_of_a_single_operator_and_type(given, name):
-    assert support_name(given) == name
+def test_names_of_supports_have_the_type_of_a_single_operator(given, of_backend, of_optimizer):
+    assert support_names(given, "backend") == of_backend
+    assert support_names(given, "optimizer") == of_optimizer
 
 
-@pytest.mark.parametrize("text", ["ArgMax[float16]", "ArgMax[float16] in 3 of 5 cases"])
+@pytest.mark.parametrize("text", ["ArgMax[float16]", "ArgMax[float16] in 3 of 5 cases", "Exp in 3 of 5 cases"])
 def test_support_is_written_as_it_is_read(text):
     (support,) = parse_supports("acme.toml", [text])
     assert str(support) == text
 
 
 @pytest.mark.parametrize(
-    "given", [3, "ArgMax", ["ArgMax[float"], ["A[b] in 5 of 3 cases"], ["A[b]", "A[b] in 1 of 2 cases"]]
+    "given", [3, "ArgMax[]", ["ArgMax[float"], ["A[b] in 5 of 3 cases"], ["A[b]", "A[b] in 1 of 2 cases"]]
 )
 def test_malformed_supports_are_refused(given):
     with assert_raises("expectations.malformed-support", "acme.toml"):
@@ -131,7 +133,7 @@ def counted(**unsupported: tuple[int, int]) -> SupportCounter:
     for name, numbers in unsupported.items():
         for verdict, count in zip((Verdict.PASS, Verdict.UNSUPPORTED), numbers, strict=True):
             for number in range(count):
-                counter.add(name, f"test_{verdict}_{number}", verdict)
+                counter.add([name], f"test_{name}_{verdict}_{number}", verdict)
     return counter
 
 
@@ -143,7 +145,7 @@ class TestSupports:
 
     def test_operator_whose_cases_all_end_in_errors_is_not_supported(self):
         counter = counted(A=(1, 0))
-        counter.add("E", "test_e", Verdict.ERROR)
+        counter.add(["E"], "test_e", Verdict.ERROR)
         assert list(map(str, counter.supports([], is_complete=True))) == ["A"]
 
     def test_partial_run_keeps_what_it_does_not_contradict(self):
@@ -151,6 +153,18 @@ class TestSupports:
         listed = [Support("A", 5, 8), Support("B", 9, 10), Support("D")]
         found = list(map(str, counter.supports(listed, is_complete=False)))
         assert found == ["A in 5 of 8 cases", "B in 1 of 3 cases", "D"]
+
+    def test_operator_with_cases_of_its_own_has_supports_with_types_alone(self):
+        counter = counted(A=(2, 0), B=(1, 0))
+        counter.add(["A[float]", "A"], "test_a", Verdict.PASS)
+        assert list(map(str, counter.supports([], is_complete=True))) == ["A[float]", "B"]
+
+    def test_operators_that_stand_beside_a_lost_one_are_not_lost(self):
+        counter = counted(Add=(3, 0), Cast=(0, 4), Neg=(0, 1))
+        for number in range(3):
+            counter.add(["Add", "Cast"], f"test_expanded_{number}", Verdict.UNSUPPORTED)
+        listed = [Support("Add", 4, 6), Support("Cast", 4, 7), Support("Neg", 1, 1)]
+        assert [(support.name, len(cases)) for support, cases in counter.lost(listed)] == [("Cast", 7), ("Neg", 1)]
 
 
 # `update-expectations` and the checks that an entry names.
