@@ -429,6 +429,7 @@ def _end(rounded: Array, value: Array, error: Array, is_unbounded: Array, enclos
         limit = np.asarray(sign * float(ml_dtypes.finfo(dtype).max), dtype)  # type: ignore[no-untyped-call]
     is_exact = (error == 0) | ~np.isfinite(error)
     wide = value.astype(np.float64) + sign * np.where(is_exact, 0, error)
+    wide = wide if enclosure.limits is None else np.clip(wide, *enclosure.limits)
     end = np.where(is_exact, rounded, wide.astype(dtype))
     for _ in range(2):
         is_outside = (find_distances(end, enclosure).shares > 1) & ~is_exact

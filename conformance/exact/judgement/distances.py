@@ -97,8 +97,8 @@ def find_distances(actual: Array, expected: Array | Enclosure, *, has_signed_zer
             unspecified=nowhere,
         )
     value = np.asarray(expected.value)
-    error = np.asarray(expected.error)
     given = actual if value.dtype == actual.dtype else actual.astype(np.float64)
+    error = expected.errors_towards(given)
     is_unbounded = ~np.isfinite(error)
     with np.errstate(all="ignore"):
         distance = np.abs(given.astype(np.float64) - value.astype(np.float64))

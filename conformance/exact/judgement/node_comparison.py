@@ -32,7 +32,7 @@ from conformance.exact.reference.enclosures.earlier_texts import changed_shapes,
 from conformance.exact.reference.formulas.elementwise import ELEMENTWISE_ENCLOSURES
 from conformance.exact.reference.node_enclosures import WITH_STATES, NodeScope, enclose, enclose_steps
 from conformance.exact.reference.numbers.enclosure import Enclosure, read_as
-from conformance.exact.reference.tolerances import ERRATA, FORMS, FUNCTIONS, forms_of
+from conformance.exact.reference.tolerances import ERRATA, FORMS, FUNCTIONS, RANGES, forms_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -431,6 +431,8 @@ def bound_source(
     function = FUNCTIONS.get(op_type.lower())
     if function is not None and element_type:
         source += f", {function.ulps(element_type, is_strict=level is Level.SHOULD):g} ULP of the function"
+    if domain in MAIN_DOMAINS and op_type in RANGES and element_type:
+        source += ", within the range of the function"
     if op_type in FORMS:
         forms = [FORMS[op_type][form] for form in forms_of(op_type, level)]
         source += f", for the forms {' and '.join(forms)}"

@@ -14,6 +14,7 @@ section "Floating Point Accuracy".
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING
@@ -158,6 +159,30 @@ _TABLES = read_own_toml("conformance.exact.reference", "tolerances.toml")
 
 FUNCTIONS = {name: FunctionAccuracy(**row) for name, row in _TABLES["functions"].items()}
 """The largest admissible error of each function."""
+
+
+@dataclass(frozen=True)
+class FunctionRange:
+    """The range of a function.
+
+    Attributes:
+        low: the smallest value.
+        high: the largest value.
+        beyond: how far rounding may take a result out of the range, in ULP of 1.
+    """
+
+    low: float
+    high: float = math.inf
+    beyond: float = 0.0
+
+    def limits(self, unit_roundoff: float) -> tuple[float, float]:
+        """Return the smallest and the largest admissible result in a type with a unit roundoff."""
+        margin = self.beyond * 2 * unit_roundoff
+        return self.low - margin, self.high + margin
+
+
+RANGES = {name: FunctionRange(**row) for name, row in _TABLES["ranges"].items()}
+"""The ranges of functions, by operator of the main domain."""
 
 FORMS: Mapping[str, Mapping[str, str]] = _TABLES["forms"]
 """The admissible forms of each formula, by the name of the form in the code, in the names of the operator's page. An

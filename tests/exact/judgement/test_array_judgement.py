@@ -265,6 +265,32 @@ class TestOperators:
         assert not clashes
 
 
+class TestRanges:
+    """Results beyond the range of a function are wrong, whatever the accuracy of the function."""
+
+    @pytest.mark.parametrize(
+        ("operator", "x", "beyond"),
+        [("Tanh", 20, 1 + 2**-21), ("Sigmoid", 30, 1 + 2**-21), ("Erf", -5, -1 - 2**-20), ("Cos", 0, 1 + 2**-21)],
+    )
+    def test_result_beyond_the_range_is_wrong(self, operator: str, x: float, beyond: float) -> None:
+        judgement = judge(operator, [np.float32([x])], [np.float32([beyond])])
+        assert judgement.wrong_elements[0].bound < abs(beyond - judgement.wrong_elements[0].expected)
+        upper = evaluate(operator, [np.float32([abs(x)])])[0].upper.item()
+        assert upper == 1 + 2**-22
+
+    def test_forms_of_tanh_whose_steps_round_are_admissible(self) -> None:
+        x = np.linspace(-30, 30, 20_001, dtype=np.float32)
+        power = np.exp(np.float32(2) * x)
+        sigmoid = np.minimum(np.float32(1) / (1 + np.exp(np.float32(-2) * x)) + np.float32(2**-23), 1 + 2**-23)
+        assert judge("Tanh", [x[x > 1]], [((power - 1) / (power + 1))[x > 1]])
+        assert judge("Tanh", [x[x > 1]], [(2 * sigmoid.astype(np.float32) - 1)[x > 1]])
+
+    def test_negative_sum_of_squares_is_wrong_where_the_bound_exceeds_the_sum(self) -> None:
+        x = np.full((1, 3000), 0.01, np.float16)
+        assert judge("ReduceSumSquare", [x], [np.float16([[0]])])
+        assert not judge("ReduceSumSquare", [x], [np.float16([[-0.01]])])
+
+
 class TestModels:
     def test_model_is_judged_as_object_bytes_and_file(self, tmp_path: Path):
         model = two_nodes()

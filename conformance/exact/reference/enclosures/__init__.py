@@ -128,7 +128,7 @@ def enclose_node(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
         if isinstance(tensor, Enclosure):
             _ = tensor.should  # now, because the bounds of a long chain of nodes would need a deep recursion
     with np.errstate(all="ignore"):
-        results = _admit_flushed(node, inputs, _enclose_at(Level.MUST, node, inputs))
+        results = _in_range(node, _admit_flushed(node, inputs, _enclose_at(Level.MUST, node, inputs)))
     if all(not isinstance(result, Enclosure) or result.is_exact for result in results):
         return results
 
@@ -139,7 +139,7 @@ def enclose_node(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
         given = [tensor.should or tensor if isinstance(tensor, Enclosure) else tensor for tensor in inputs]
         try:
             with np.errstate(all="ignore"), read_as(reading):
-                return _enclose_at(Level.SHOULD, node, given)
+                return _in_range(node, _enclose_at(Level.SHOULD, node, given))
         except Unsupported:
             return results
 
@@ -168,6 +168,13 @@ def _enclose_at(level: Level, node: Node, inputs: Sequence[Tensor]) -> list[Tens
     if node.domain not in MAIN_DOMAINS:
         return returned
     return by_earlier_texts(node, inputs, leave_open(node, inputs, returned))
+
+
+def _in_range(node: Node, results: list[Tensor]) -> list[Tensor]:
+    """Return outputs in the range of the function that the page of the operator names."""
+    if node.domain not in MAIN_DOMAINS or not results or not isinstance(results[0], Enclosure):
+        return results
+    return [results[0].limited(node.op_type), *results[1:]]
 
 
 def _admit_flushed(node: Node, inputs: Sequence[Tensor], results: list[Tensor]) -> list[Tensor]:

@@ -42,6 +42,7 @@ from conformance.exact.reference.tolerances import (
     FORMS,
     FUNCTIONS,
     NARROW,
+    RANGES,
     SILENCES,
     SUBNORMAL_STEPS,
     accuracy_at,
@@ -238,6 +239,7 @@ class Enclosure(ArithmeticOperators, FormulaTensor):
         compute_should: computes the same tensor with the bounds of level `should`; None if they are those of `must`.
         shares: the numerators, if the elements are divided by their sum along the last axis.
         silences: the rows of `tolerances.SILENCES` that explain why elements are open.
+        limits: the smallest and the largest number that a node returns, see `tolerances.RANGES`; None for no limits.
     """
 
     value: Array
@@ -249,6 +251,7 @@ class Enclosure(ArithmeticOperators, FormulaTensor):
     compute_should: Callable[[], Enclosure | None] | None = None
     shares: Shares | None = None
     silences: tuple[str, ...] = ()
+    limits: tuple[float, float] | None = None
 
     @classmethod
     def exact(cls, array: Array, dtype: np.dtype[Any] | None = None) -> Enclosure:
@@ -316,7 +319,9 @@ class Enclosure(ArithmeticOperators, FormulaTensor):
         )
         value = np.asarray(movement(self.value))
         error = np.asarray(movement(self.error))
-        return Enclosure(value, error, self.dtype, terms, overflows, unspecified, should, silences=self.silences)
+        return Enclosure(
+            value, error, self.dtype, terms, overflows, unspecified, should, silences=self.silences, limits=self.limits
+        )
 
     def __add__(self, other: Operand) -> Enclosure:
         other = self._operand(other)
@@ -392,6 +397,26 @@ class Enclosure(ArithmeticOperators, FormulaTensor):
         is_wide = (self.value >= 0) & (self.error > self.value) & np.isfinite(self.error)
         middle = (self.value + np.where(is_wide, self.error, 0.0)) / 2
         return replace(self, value=np.where(is_wide, middle, self.value), error=np.where(is_wide, middle, self.error))
+
+    def limited(self, operator: str) -> Enclosure:
+        """Return the results of an operator of the main domain in the range of its function."""
+        row = RANGES.get(operator)
+        return (
+            self
+            if row is None or not is_computed(self.dtype)
+            else replace(self, limits=row.limits(self._unit_roundoff))
+        )
+
+    def errors_towards(self, given: Array) -> Array:
+        """Return the bound of each element in the direction of a given number: limits may cut it off on one side."""
+        if self.limits is None:
+            return np.asarray(self.error)
+        low, high = self.limits
+        with np.errstate(all="ignore"):
+            room = np.where(
+                given > self.value, high - self.value, np.where(given < self.value, self.value - low, np.inf)
+            )
+            return np.where(np.isfinite(self.error), np.fmin(self.error, np.maximum(room, 0.0)), self.error)
 
     def ulps_of(self, name: str) -> float:
         """Return the admissible error of a function in ULP of its result in the type of the tensor."""
@@ -909,7 +934,8 @@ def admissible_mask(actual: Array, expected: Tensor, *, has_signed_zeros: bool =
                 same &= (given != 0) | (np.signbit(given) == np.signbit(value))
         if tensor is None:
             return np.asarray(same)
-        near = (np.abs(given - value) <= tensor.error) & (tensor.error > 0)
+        error = tensor.errors_towards(given)
+        near = (np.abs(given - value) <= error) & (error > 0)
         if tensor.unspecified is not None:
             near |= tensor.unspecified & np.isnan(given)
         return np.asarray(same | near | np.isinf(tensor.error))
