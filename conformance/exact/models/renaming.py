@@ -128,6 +128,21 @@ class Renamer:
                     spec.tensor_name = names.get(spec.tensor_name, spec.tensor_name)
 
 
+def renamed_copy(model: onnx.ModelProto, names: Mapping[str, str], avoided: Iterable[str] = ()) -> onnx.ModelProto:
+    """Return a copy of a model with new names; a value of another name that is new or avoided gets a fresh name."""
+    copy = copy_of(model)
+    if all(name == new for name, new in names.items()) and not avoided:
+        return copy
+    clashing = {*names.values(), *avoided}
+    fresh = FreshNames({*names_in_model(model), *clashing})
+
+    def define(name: str) -> str:
+        return names.get(name) or (fresh.take_numbered(name) if name in clashing else name)
+
+    Renamer(fresh).rename_graph(copy.graph, {}, define)
+    return copy
+
+
 def append_body(
     graph: onnx.GraphProto,
     body: onnx.GraphProto,

@@ -56,7 +56,9 @@ from conformance.own.graphs.tensor_borders import with_tensor_inputs
 from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+
+    from conformance.exact.models.arrays import Array
 
 
 SHARE_OF_PASSES = 1 / 3
@@ -394,9 +396,14 @@ class Session:
             return
         fed_models = [fed.with_model(each.prepared) for each in (self.request.model, comparison.given.model)]
         targets = (comparison.first.target, comparison.second.target)
-        comparison.given.match_values(
-            *(known_values(*each, comparison.note) for each in zip(targets, fed_models, strict=True))
-        )
+        first, second = (known_values(*each, comparison.note) for each in zip(targets, fed_models, strict=True))
+
+        def run(model: onnx.ModelProto, inputs: Mapping[str, Array]) -> Sequence[Array] | None:
+            self.progress("trying values that both models have")
+            answer = run_model(comparison.second.target, model, inputs)
+            return None if answer.failure else answer.outputs
+
+        comparison.given.match_values(first, second, run)
 
     def _reduce(self, comparison: Comparison, whole: FedModel, start: FedModel | None) -> FedModel:
         """Reduce the model, and keep each smaller model in the document."""
@@ -498,13 +505,13 @@ def _reduced_model(
         reduction.ended_early,
         base64.b64encode(fed.model.SerializeToString()).decode(),
         [base64.b64encode(tensor.SerializeToString()).decode() for tensor in tensors],
-        msgspec.UNSET if second is None else _reduced_nodes(second),
+        msgspec.UNSET if given is None or second is None else _reduced_nodes(second, given.own_name),
     )
 
 
-def _reduced_nodes(model: onnx.ModelProto) -> list[ReducedNode]:
+def _reduced_nodes(model: onnx.ModelProto, own_name: Callable[[str], str] = str) -> list[ReducedNode]:
     return [
-        ReducedNode(node.op_type, node.domain, node.name or next(iter(node.output), ""))
+        ReducedNode(node.op_type, node.domain, node.name or own_name(next(iter(node.output), "")))
         for node in iter_nodes(model.graph)
         if not is_operator(node, "Constant")
     ]

@@ -153,3 +153,60 @@ def test_models_or_options_that_do_not_fit_are_refused(
     first = write(tmp_path / "first.onnx")
     second = write(tmp_path / "second.onnx", ends=ends)
     assert_bad_input(command("blame", first, second, *BACKEND, *words), code)
+
+
+def write_graph(
+    path: Path, nodes: Sequence[tuple[str, str, str]], weights: dict[str, Any], shape: Sequence[int]
+) -> Path:
+    """Write nodes as (operator, operands, output) from X to Y, and return the path."""
+    made = [helper.make_node(op_type, operands.split(), [output]) for op_type, operands, output in nodes]
+    ends = [helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, shape) for name in "XY"]
+    tensors = [numpy_helper.from_array(array.astype(np.float32), name) for name, array in weights.items()]
+    graph = helper.make_graph(made, "g", ends[:1], ends[1:], tensors)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    return path
+
+
+def write_folded_normalization(folder: Path, epsilon: float) -> tuple[Path, Path]:
+    """Write a Conv with a BatchNormalization, and a Conv with both, whose output has the name of the first Conv."""
+    rng = np.random.default_rng(7)
+    w, mean, bias = rng.normal(size=(3, 3, 1, 1)), rng.normal(size=3), rng.normal(size=3)
+    variance, scale = rng.uniform(0.01, 0.1, 3), rng.normal(size=3)
+    after = [("Sin", "b", "c"), ("Tanh", "c", "Y")]
+    norm = {"s": scale, "t": bias, "m": mean, "v": variance}
+    nodes = [("Conv", "X w", "a"), ("BatchNormalization", "a s t m v", "b"), *after]
+    first = write_graph(folder / "first.onnx", nodes, {"w": w, **norm}, [2, 3, 5, 5])
+    factor = scale / np.sqrt(variance + epsilon)
+    weights = {"w": w * factor[:, None, None, None], "t": bias - mean * factor}
+    folded = [("Conv", "X w t", "a"), ("Sin", "a", "c"), ("Tanh", "c", "Y")]
+    return first, write_graph(folder / "second.onnx", folded, weights, [2, 3, 5, 5])
+
+
+def write_folded_scale(folder: Path, scale: float) -> tuple[Path, Path]:
+    """Write a Mul after two MatMul, and two MatMul with the factor in the first weight, under the same names."""
+    rng = np.random.default_rng(8)
+    w, k = rng.normal(size=(4, 4)), rng.normal(size=(4, 4))
+    after = [("Sin", "d", "e"), ("Softmax", "e", "Y")]
+    nodes = [("MatMul", "X w", "a"), ("Transpose", "a", "b"), ("MatMul", "b k", "c"), ("Mul", "c s", "d"), *after]
+    factor = np.array(1 / np.sqrt(8))
+    first = write_graph(folder / "first.onnx", nodes, {"w": w, "k": k, "s": factor}, [4, 4])
+    nodes = [("MatMul", "X w", "a"), ("Transpose", "a", "b"), ("MatMul", "b k", "c"), ("Sin", "c", "e"), after[1]]
+    return first, write_graph(folder / "second.onnx", nodes, {"w": w.astype(np.float32) * scale, "k": k}, [4, 4])
+
+
+@pytest.mark.parametrize(
+    ("write_models", "right", "wrong", "changed"),
+    [
+        (write_folded_normalization, 1e-5, 0.0, {"Conv", "BatchNormalization"}),
+        (write_folded_scale, 8**-0.5, 4**-0.5, {"MatMul", "Transpose", "Mul"}),
+    ],
+)
+def test_name_of_another_value_is_no_place_to_cut(
+    write_models: Any, right: float, wrong: float, changed: set[str], tmp_path: Path, command: Any
+) -> None:
+    status, steps = blame(command, tmp_path, *write_models(tmp_path, right))
+    assert steps["difference"]["outputs"]
+    assert (status, steps["verdict"]["outcome"]) == (0, "both are admissible")
+    status, steps = blame(command, tmp_path, *write_models(tmp_path, wrong))
+    assert (status, steps["verdict"]["outcome"]) == (1, "the models compute different functions")
+    assert {node["operator"] for node in steps["reduction"]["nodes"]} == changed
