@@ -29,6 +29,7 @@ from conformance.exact.models.arrays import element_count
 from conformance.exact.models.graphs import MAIN_DOMAINS, names_taken_by, operator_text
 from conformance.exact.reference.enclosures import has_signed_zeros
 from conformance.exact.reference.enclosures.earlier_texts import changed_shapes, readings_of
+from conformance.exact.reference.enclosures.machine_learning import MAP_OPERATORS
 from conformance.exact.reference.formulas.elementwise import ELEMENTWISE_ENCLOSURES
 from conformance.exact.reference.node_enclosures import WITH_STATES, NodeScope, enclose, enclose_steps
 from conformance.exact.reference.numbers.enclosure import Enclosure, read_as
@@ -123,6 +124,8 @@ def enclose_part(
             expected = enclose_steps(scope, node, known, outputs[first])
         else:
             expected = enclose(scope, part.node, given)
+    if node.op_type in MAP_OPERATORS and first in outputs and outputs[first].ndim == 1:
+        expected = [each.reshape(-1) if isinstance(each, np.ndarray) else each for each in expected]
     operand = tensors.get(node.input[0]) if node.input else None
     changed = (
         {} if operand is None or isinstance(operand, dict) else changed_shapes(scope.node(node), tuple(operand.shape))

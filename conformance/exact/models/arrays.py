@@ -286,7 +286,7 @@ def item_type(type: onnx.TypeProto) -> onnx.TypeProto:
 
 
 def parse_value(content: bytes, type: onnx.TypeProto) -> Value:
-    """Return the value in a file of onnx's test data: a tensor, or a sequence or an optional of tensors.
+    """Return the value in a file of onnx's test data: a tensor, a map, or a sequence or an optional of tensors.
 
     Raises:
         ValueError: the content has a value of another kind, or see `array_of`.
@@ -299,7 +299,12 @@ def parse_value(content: bytes, type: onnx.TypeProto) -> Value:
     return _value_of(message, type)
 
 
-_MESSAGES: dict[str, Any] = {"tensor": onnx.TensorProto, "sequence": onnx.SequenceProto, "optional": onnx.OptionalProto}
+_MESSAGES: dict[str, Any] = {
+    "tensor": onnx.TensorProto,
+    "sequence": onnx.SequenceProto,
+    "optional": onnx.OptionalProto,
+    "map": onnx.MapProto,
+}
 
 
 def _kind_of(type: onnx.TypeProto) -> str:
@@ -313,6 +318,8 @@ def _value_of(message: Any, type: onnx.TypeProto) -> Value:
     kind = _kind_of(type)
     if kind == "tensor":
         return array_of(message)
+    if kind == "map":
+        return _map_of(message)
     element = getattr(type, f"{kind}_type").elem_type
     field = _field_of(kind, element)
     others = [each.name for each, _ in message.ListFields() if each.name not in (field, "name", "elem_type")]
@@ -321,6 +328,19 @@ def _value_of(message: Any, type: onnx.TypeProto) -> Value:
     if kind == "sequence":
         return [_value_of(each, element) for each in getattr(message, field)]
     return _value_of(getattr(message, field), element) if message.HasField(field) else None
+
+
+def _map_of(message: onnx.MapProto) -> dict[Any, Any]:
+    """Return a map whose numbers have the types of NumPy.
+
+    Raises:
+        ValueError: two keys are equal, a value is not a single element, or keys and values differ in number.
+    """
+    keys = [*message.keys, *(key.decode() for key in message.string_keys)]
+    values = [array_of(each) for each in message.values.tensor_values]
+    if len({*keys}) != len(keys) or len(keys) != len(values) or any(each.size != 1 for each in values):
+        raise ValueError(f"it is a map with {len({*keys})} keys, and {len(values)} values")
+    return {key: each.reshape(-1)[0] for key, each in zip(keys, values, strict=True)}
 
 
 def _field_of(kind: str, element: onnx.TypeProto) -> str:
@@ -333,6 +353,8 @@ def value_message_of(value: Value, type: onnx.TypeProto, name: str = "") -> Any:
     kind = _kind_of(type)
     if kind == "tensor":
         return tensor_of(value, name)
+    if kind == "map":
+        return _map_message_of(value, type.map_type, name)
     element = getattr(type, f"{kind}_type").elem_type
     message = _MESSAGES[kind](name=name)
     if value is not None:
@@ -340,6 +362,24 @@ def value_message_of(value: Value, type: onnx.TypeProto, name: str = "") -> Any:
         items = [value_message_of(each, element) for each in (value if kind == "sequence" else [value])]
         field = getattr(message, _field_of(kind, element))
         field.extend(items) if kind == "sequence" else field.CopyFrom(items[0])
+    return message
+
+
+def map_of_type(value: dict[Any, Any], type: onnx.TypeProto.Map) -> dict[Any, Any]:
+    """Return a map whose numbers have the declared type of NumPy; the results of some operators have it too."""
+    dtype = dtype_of(type.value_type.tensor_type.elem_type)
+    return {key: np.array(each, dtype)[()] for key, each in value.items()}
+
+
+def _map_message_of(value: dict[Any, Any], type: onnx.TypeProto.Map, name: str) -> onnx.MapProto:
+    message = onnx.MapProto(name=name, key_type=type.key_type)
+    if type.key_type == TensorProto.STRING:
+        message.string_keys.extend(key.encode() for key in value)
+    else:
+        message.keys.extend(value)
+    message.values.elem_type = onnx.SequenceProto.TENSOR
+    dtype = dtype_of(type.value_type.tensor_type.elem_type)
+    message.values.tensor_values.extend(tensor_of(np.array(each, dtype)) for each in value.values())
     return message
 
 

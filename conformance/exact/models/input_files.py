@@ -142,19 +142,32 @@ class DeclaredInput:
         return cls(value.name, known_dtype(tensor.elem_type), sizes if tensor.HasField("shape") else None)
 
     def check_value(self, value: Value) -> None:
-        """Raise an error if a value, or an item of it, does not match the declaration; a map is not checked.
+        """Raise an error if a value, or an item of it, does not match the declaration.
 
         Raises:
             ValueError: the kind, the element type or the shape differs.
         """
-        if isinstance(value, np.ndarray | np.generic) and not self._is_sequence:
+        if isinstance(value, dict) and self.type is not None and self.type.HasField("map_type"):
+            self._check_map(value, self.type.map_type)
+        elif isinstance(value, np.ndarray | np.generic) and not self._is_sequence:
             self._item.check(value.dtype, value.shape)
         elif isinstance(value, list | tuple) and self._is_sequence:
             for each in value:
                 self._item.check_value(each)
-        elif self.dtype is not None or (self._is_sequence and value is not None):
-            declared = "a sequence" if self._is_sequence else "a tensor"
+        elif self.dtype is not None or value is not None:
+            declared = "a tensor" if self.type is None else type_text(self.type)
             raise ValueError(f"the value {self.name} is a {type(value).__name__}, but the model declares {declared}")
+
+    def _check_map(self, value: dict[Any, Any], type: onnx.TypeProto.Map) -> None:
+        """Check the types of keys and values; a number of Python may be of any floating-point or integer type."""
+        key = known_dtype(type.key_type)
+        entry = known_dtype(type.value_type.tensor_type.elem_type)
+        for each, wanted in (*((each, key) for each in value), *((each, entry) for each in value.values())):
+            own = np.asarray(each, object if isinstance(each, str) else None).dtype
+            is_same = own == wanted if isinstance(each, np.generic) else wanted is not None and own.kind == wanted.kind
+            if not is_same:
+                declared = type_text(onnx.TypeProto(map_type=type))
+                raise ValueError(f"the map {self.name} has {each!r:.40}, but the model declares {declared}")
 
     @property
     def _is_sequence(self) -> bool:

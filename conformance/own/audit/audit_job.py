@@ -40,6 +40,7 @@ from conformance.exact.models.arrays import (
     MAX_RANK,
     dtype_of,
     is_text,
+    map_of_type,
     object_array,
     type_name,
     type_number,
@@ -383,6 +384,8 @@ def read_exposed_model(folder: Path, key: AuditKey, data_folder: Path | None, di
         model = onnx.ModelProto.FromString(bytes(_open_blob(folder, stored.model)))
         ways = {value.name: value.way for value in stored.values} | dict.fromkeys(stored.hidden, Exposure.HIDDEN)
         others = {name: _read_other(folder, blob) for name, blob in stored.others.items()}
+        maps = {each.name: each.type.map_type for each in model.graph.input if each.type.HasField("map_type")}
+        others |= {name: map_of_type(others[name], maps[name]) for name in maps if name in others}
         ways |= dict.fromkeys(others, Exposure.OUTPUT)
         constants = initializer_arrays_in(model.graph, data_folder)
         known = constants | constant_node_values(model.graph)

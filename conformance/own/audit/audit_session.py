@@ -243,13 +243,14 @@ def audit_recorded(
     graph = made.prepared.graph
     constants = initializer_arrays_in(graph, model.data_folder) | constant_node_values(graph)
     inputs = dict(zip(required_input_names(graph), fed.arrays, strict=True))
-    others = {name: value for name, value in recorded.values.items() if not isinstance(value, np.ndarray)}
-    arrays = {name: value for name, value in recorded.values.items() if name not in others}
+    given = {**inputs, **recorded.values}
+    others = {name: value for name, value in given.items() if not isinstance(value, np.ndarray)}
+    arrays = {name: value for name, value in given.items() if name not in others}
     computed = [name for node in graph.node for name in node.output if name and name not in constants]
     ways = dict.fromkeys(constants, Exposure.CONSTANT) | dict.fromkeys(inputs, Exposure.OUTPUT)
     ways |= {name: Exposure.RECORDED if name in recorded.values else Exposure.HIDDEN for name in computed}
     values = ExposedValues(
-        {**constants, **inputs, **arrays},
+        {**constants, **arrays},
         ways,
         [recorded.values[value.name] for value in graph.output if value.name in recorded.values],
         runs=0,
@@ -339,7 +340,7 @@ def audit_nodes_alone(
     count = len(exposed.model.graph.node)
     if max(numbers) >= count:
         raise UsageError("node-missing", number=max(numbers), count=count)
-    part = GraphParts(exposed.model).cut(sorted(set(numbers)), exposed.values.values)
+    part = GraphParts(exposed.model).cut(sorted(set(numbers)), exposed.values.operands)
     if part is None:
         raise UsageError("node-not-alone", subject=subject.id, numbers=list(numbers))
     content = part.model.SerializeToString(deterministic=True)

@@ -20,7 +20,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from msgspec import structs
@@ -163,9 +163,10 @@ class Confirmation:
         values = dict(self.exposed.values if confirmed.values is None else confirmed.values)
         made = {name for number in numbers for name in self.model.graph.node[number].output}
         values = {name: array for name, array in values.items() if name not in made}
+        maps: Mapping[str, Any] = self.exposed.maps
         wrong = []
         for number in numbers:
-            single = self._parts.cut([number], values)
+            single = self._parts.cut([number], {**values, **maps})
             if single is None:
                 return confirmed
             try:
@@ -183,7 +184,7 @@ class Confirmation:
     def _judge_alone(self, number: int) -> _Trial:
         """Judge the result that the subject returns for a node as a model of its own, on the same operands."""
         node = self.model.graph.node[number]
-        values = self.exposed.values
+        values = self.exposed.operands
         operands = names_taken_by(node)
         is_exposed = bool(self._exposed_operands(number, operands))
         if self.subject is None or not is_exposed or any(name not in values for name in operands):

@@ -269,6 +269,7 @@ class ModelJudge:
         self._remembered: dict[Any, JudgedNode] = {}
         self._declared = {value.name: DeclaredInput.of(value).shape for value in model.graph.output}
         self._producers = find_producers(model.graph)
+        self._maps: Mapping[str, Any] = exposed.maps
 
     @cached_property
     def _parts(self) -> GraphParts:
@@ -341,11 +342,13 @@ class ModelJudge:
         for name in names_taken_by(node):
             if name in self._exposed.values:
                 known[name] = self._operand(name, self._exposed.values[name])
+            elif name in self._maps:
+                known[name] = self._maps[name]
             elif (hidden := self._hidden_value(name)) is not None:
                 known[name] = hidden.tensor
                 before |= hidden.nodes
         if self._options.keeps_float:
-            known = {name: each if isinstance(each, list) else _in_float(each) for name, each in known.items()}
+            known = {name: each if isinstance(each, list | dict) else _in_float(each) for name, each in known.items()}
         return known, before
 
     def _judge_node(self, number: int) -> JudgedNode:
@@ -353,7 +356,7 @@ class ModelJudge:
         exposed = self._exposed
         first = node.output[0] if node.output else ""
         known, before = self._operands(node)
-        tensors = {name: each for name, each in known.items() if not isinstance(each, list)}
+        tensors = {name: each for name, each in known.items() if not isinstance(each, list | dict)}
         outputs = {name: exposed.values[name] for name in node.output if name in exposed.values}
         shapes = {name: np.shape(values_of(tensor)) for name, tensor in tensors.items()}
         shapes |= {name: array.shape for name, array in outputs.items()}

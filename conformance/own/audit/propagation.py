@@ -74,7 +74,7 @@ def _accumulated_errors(model: onnx.ModelProto, exposed: ExposedValues) -> dict[
     nodes = model.graph.node
     computed = {name for node in nodes if not is_operator(node, "Constant") for name in node.output}
     computed.difference_update(required_input_names(model.graph))
-    given = {name: _exact(array) for name, array in exposed.values.items() if name not in computed}
+    given = {name: _exact(array) for name, array in exposed.operands.items() if name not in computed}
     values = LiveValues(given, nodes, kept=())
     errors: dict[int, float] = {}
     for number, node in enumerate(nodes):

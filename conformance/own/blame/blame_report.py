@@ -368,8 +368,8 @@ def folder_files(
     }
     if answers[1].model is not None and (optimizer is not None or document.second_model is not UNSET):
         files["rewritten.onnx"] = fed.with_model(answers[1].model).loaded().SerializeToString()
-    for number, array in enumerate(fed.arrays):
-        files[f"test_data_set_0/input_{number}.pb"] = tensor_of(array).SerializeToString()
+    for number, message in enumerate(fed.messages):
+        files[f"test_data_set_0/input_{number}.pb"] = message.SerializeToString()
     for letter, answer in zip("ab", answers, strict=True):
         for number, output in enumerate(answer.outputs):
             if isinstance(output, np.ndarray):

@@ -23,7 +23,7 @@ from onnx import TensorProto
 from conformance.base.errors import UsageError
 from conformance.base.files.journal import require_identity
 from conformance.base.serialization.decoding import decode_json, encode_json
-from conformance.exact.models.arrays import array_of, hash_values, tensor_of
+from conformance.exact.models.arrays import array_of, hash_values
 from conformance.exact.models.graphs import is_operator, iter_nodes
 from conformance.exact.models.input_files import required_input_names
 from conformance.own.blame.difference import Difference, find_difference, observe
@@ -496,7 +496,6 @@ def _reduced_model(
 ) -> ReducedModel:
     given = reduction.comparison.given
     second = given.part(fed.model) if given is not None else None
-    tensors = [tensor_of(array, name) for name, array in fed.inputs.items()]
     return ReducedModel(
         is_complete,
         nodes_before,
@@ -504,7 +503,7 @@ def _reduced_model(
         reduction.tested,
         reduction.ended_early,
         base64.b64encode(fed.model.SerializeToString()).decode(),
-        [base64.b64encode(tensor.SerializeToString()).decode() for tensor in tensors],
+        [base64.b64encode(each.SerializeToString()).decode() for each in fed.messages],
         msgspec.UNSET if given is None or second is None else _reduced_nodes(second, given.own_name),
     )
 

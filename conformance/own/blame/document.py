@@ -11,7 +11,8 @@ import onnx
 from conformance.base.errors import JobError
 from conformance.base.files.journal import read_state, state_errors
 from conformance.base.serialization.decoding import Count, JsonReader, MalformedError
-from conformance.exact.models.arrays import array_of
+from conformance.exact.models.arrays import parse_value
+from conformance.exact.models.input_files import required_inputs
 from conformance.own.blame.difference import Difference  # noqa: TC001 - msgspec reads the annotations
 from conformance.own.blame.verdict import BlameVerdict  # noqa: TC001 - msgspec reads the annotations
 from conformance.own.graphs.fed_model import FedModel
@@ -96,8 +97,9 @@ class ReducedModel(_Part):
         """
         try:
             model = onnx.ModelProto.FromString(base64.b64decode(self.model))
-            tensors = [onnx.TensorProto.FromString(base64.b64decode(text)) for text in self.inputs]
-            return FedModel(model, {tensor.name: array_of(tensor) for tensor in tensors}, data_folder)
+            declared = zip(required_inputs(model.graph), self.inputs, strict=True)
+            inputs = {value.name: parse_value(base64.b64decode(text), value.type) for value, text in declared}
+            return FedModel(model, inputs, data_folder)
         except Exception:  # noqa: BLE001 - protobuf and base64 raise errors of several kinds
             raise JobError("malformed-state.version") from None
 

@@ -300,8 +300,8 @@ class Reducer:
             smaller = (each for each in dict.fromkeys((1, 2, 3, size // 4, size // 2)) if 0 < each < size)
             parts = ((start, each) for each in smaller for start in dict.fromkeys((0, size - each, (size - each) // 2)))
             self._take_first(shrink(self._smallest, size, *part) for part in parts)
-        for name in list(self._smallest.inputs):
-            for axis, size in enumerate(self._smallest.inputs[name].shape):
+        for name, array in list(self._smallest.inputs.items()):
+            for axis, size in enumerate(np.shape(array)):  # a map has no axes
                 if size > 1:
                     first = self._smallest.inputs[name].take(range(1), axis)
                     self._holds(with_arrays(self._smallest, {name: first}))
@@ -337,7 +337,7 @@ def node_count(model: onnx.ModelProto) -> int:
     return sum(not is_operator(node, "Constant") for node in iter_nodes(model.graph))
 
 
-def known_values(backend: Any, fed: FedModel, note: Callable[[str], None] = lambda _: None) -> dict[str, Array]:
+def known_values(backend: Any, fed: FedModel, note: Callable[[str], None] = lambda _: None) -> dict[str, Any]:
     """Return all values of a model that a subject returns, by name; other values are missing.
 
     `note` is called with the progress for the user.
@@ -357,7 +357,8 @@ def known_values(backend: Any, fed: FedModel, note: Callable[[str], None] = lamb
             values.update(zip((value.name for value in fed.model.graph.output), answer.outputs, strict=True))
     if len(values) < len(fed.model.graph.node):
         values = {**_evaluated(fed, note), **values}
-    return {name: np.asarray(array) for name, array in values.items() if isinstance(array, np.ndarray | np.generic)}
+    arrays = {name: np.asarray(each) for name, each in values.items() if isinstance(each, np.ndarray | np.generic)}
+    return {**arrays, **{name: each for name, each in fed.inputs.items() if isinstance(each, dict)}}
 
 
 def _evaluated(fed: FedModel, note: Callable[[str], None]) -> dict[str, Any]:

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from conformance.exact.models.arrays import Value
+
 
 def with_outputs(model: onnx.ModelProto, names: Sequence[str]) -> onnx.ModelProto:
     """Return a copy of a model with additional outputs, typed where the model has the types."""
@@ -97,11 +99,12 @@ def single_node_model(
         model: the model.
         number: the position of a node of its main graph.
         values: the values of the node's inputs by name.
-        typed: types of the outputs by name; a missing type stays open.
+        typed: types of the outputs, and of inputs that are maps, by name; a missing type of an output stays open.
     """
     node = model.graph.node[number]
     single = part_of(model, node.name or node.op_type, [number])
-    single.graph.input.extend(array_value_info(name, values[name]) for name in names_taken_by(node) if name in values)
+    declared = (_declaration(name, values.get(name), typed.get(name)) for name in names_taken_by(node))
+    single.graph.input.extend(each for each in declared if each is not None)
     single.graph.output.extend(typed.get(name, onnx.ValueInfoProto(name=name)) for name in node.output if name)
     return single
 
@@ -151,7 +154,8 @@ class GraphParts:
         for name in needed:
             if name in constants or name in self._initializers or name in self._sparse:
                 continue
-            declared = _declaration(name, values.get(name))
+            place = self._inputs.get(name)
+            declared = _declaration(name, values.get(name), None if place is None else graph.input[place])
             if declared is None:
                 return None
             part.graph.input.append(declared)
@@ -235,10 +239,12 @@ def _annotation_parameters(graph: onnx.GraphProto, names: Container[str]) -> set
     }
 
 
-def _declaration(name: str, array: Array | None) -> onnx.ValueInfoProto | None:
-    """Return the declaration of an input; None if the value is not known or has no ONNX type."""
+def _declaration(name: str, value: Value, typed: onnx.ValueInfoProto | None = None) -> onnx.ValueInfoProto | None:
+    """Return the declaration of an input, or `typed` for a map; None if the value is not known or has no ONNX type."""
+    if isinstance(value, dict):
+        return typed
     try:
-        return None if array is None else array_value_info(name, array)
+        return None if value is None else array_value_info(name, value)
     except (KeyError, ValueError, TypeError):
         return None
 

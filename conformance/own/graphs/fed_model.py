@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from conformance.exact.models.arrays import Array, array_of, hash_values, tensor_of
+import numpy as np
+
+from conformance.exact.models.arrays import Array, Value, array_of, hash_values, tensor_of, value_message_of
 from conformance.exact.models.external_data import initializer_arrays_in, load_external_data
 from conformance.exact.models.graphs import all_graphs, copy_of, is_operator
 from conformance.exact.models.input_files import required_input_names, required_inputs
@@ -34,13 +36,18 @@ class FedModel:
     """
 
     model: onnx.ModelProto
-    inputs: Mapping[str, Array]
+    inputs: Mapping[str, Value]
     data_folder: Path | None = None
 
     @property
-    def arrays(self) -> list[Array]:
+    def arrays(self) -> list[Value]:
         """The inputs in the order of the graph."""
         return [self.inputs[name] for name in required_input_names(self.model.graph)]
+
+    @property
+    def messages(self) -> list[Any]:
+        """The inputs as messages for files of onnx's test data, in the order of the graph."""
+        return [value_message_of(self.inputs[value.name], value.type) for value in required_inputs(self.model.graph)]
 
     @property
     def initializers(self) -> dict[str, Array]:
@@ -71,11 +78,12 @@ class FedModel:
 
 
 def case_arrays(fed: FedModel) -> dict[str, Array]:
-    """Return the initializers, the constants and the inputs of a fed model by name."""
+    """Return the initializers, the constants and the inputs of a fed model by name, without maps."""
     dense = {tensor.name for tensor in fed.model.graph.initializer}
     weights = {name: array for name, array in fed.initializers.items() if name in dense}
     constants = {name: array_of(tensor) for name, tensor in _constant_tensors(fed.model)}
-    return {**weights, **constants, **fed.inputs}
+    inputs = {name: array for name, array in fed.inputs.items() if isinstance(array, np.ndarray)}
+    return {**weights, **constants, **inputs}
 
 
 def _constant_tensors(model: onnx.ModelProto) -> Iterator[tuple[str, onnx.TensorProto]]:

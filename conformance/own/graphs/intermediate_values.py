@@ -13,6 +13,7 @@ There are three ways, in this order:
 from __future__ import annotations
 
 import math
+from collections import ChainMap
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -105,7 +106,18 @@ class ExposedValues:
     """Messages of the subject for nodes that it does not run as a model of their own, by the node's first output."""
 
     others: dict[str, Any] = field(default_factory=dict)
-    """The outputs of the original model that are no tensors, by name: sequences, maps and optionals."""
+    """The outputs of the original model that are no tensors, by name, and its inputs that are maps."""
+
+    @property
+    def maps(self) -> dict[str, dict[Any, Any]]:
+        """The inputs that are maps, by name."""
+        return {name: value for name, value in self.others.items() if isinstance(value, dict)}
+
+    @property
+    def operands(self) -> Mapping[str, Any]:
+        """The known values, and the inputs that are maps, by name."""
+        values: Any = self.values  # a value is read only when it is used
+        return ChainMap(self.maps, values)
 
 
 class _GrowingValues(ExposedValues):
@@ -213,7 +225,9 @@ def expose_values(
         SubjectRefused: the subject fails on every way.
     """
     known = _GrowingValues({}, {}, list(outputs))
-    known.add(dict(zip(required_input_names(model.graph), inputs, strict=True)), Exposure.OUTPUT)
+    fed = dict(zip(required_input_names(model.graph), inputs, strict=True))
+    known.add(_arrays_by_name(fed, inputs), Exposure.OUTPUT)
+    known.others |= {name: value for name, value in fed.items() if isinstance(value, dict)}
     for name, array in (initializer_arrays(model.graph) if constants is None else constants).items():
         known.values.setdefault(name, array)
         known.ways.setdefault(name, Exposure.CONSTANT)
@@ -335,19 +349,20 @@ def expose_together(
 
 def _cut(backend: Any, model: onnx.ModelProto, known: _GrowingValues, progress: Callable[[str], None]) -> None:
     """Run each node as a model of its own, on the values that the earlier nodes returned."""
-    typed = {value.name: value for value in (*model.graph.value_info, *model.graph.output)}
+    typed = {value.name: value for value in (*model.graph.value_info, *model.graph.output, *model.graph.input)}
+    operands = known.operands
     total = 0
     for number, node in enumerate(model.graph.node):
         if total > MAX_OBTAINED_BYTES:
             known.remark += f"; the values from node {number} on are too large together"
             break
         progress(f"node {number + 1} of {len(model.graph.node)}")
-        if is_operator(node, "Constant") or any(name and name not in known.values for name in node.input):
+        if is_operator(node, "Constant") or any(name and name not in operands for name in node.input):
             continue
-        single = single_node_model(model, number, known.values, typed)
+        single = single_node_model(model, number, operands, typed)
         known.runs += 1
         try:
-            (results,) = run_once(backend, single, [known.values[v.name] for v in single.graph.input])
+            (results,) = run_once(backend, single, [operands[v.name] for v in single.graph.input])
         except SubjectRefused as refusal:
             known.refused[node.output[0]] = str(refusal)
             continue

@@ -102,7 +102,7 @@ class InputSet:
     Attributes:
         name: the file or folder of the inputs, or `seed N`.
         arrays: the inputs, in the order of the graph's inputs without initializer. They are arrays, and also lists for
-            sequences and None for empty optionals, until `with_tensor_inputs` replaces these by arrays.
+            sequences and None for empty optionals, until `with_tensor_inputs` replaces these by arrays, and maps.
         chosen: the options that give the sizes of open dimensions that the suite chose, such as `--shape X=2x3`.
     """
 
@@ -210,10 +210,12 @@ def make_inputs(graph: onnx.GraphProto, shapes: Mapping[str, tuple[int, ...]], s
     pairs = zip(values, made, strict=True)
     return InputSet(
         f"seed {seed}",
-        tuple(
-            np.ones_like(each) if value.name in divisors and each.dtype.kind in "iu" else each for value, each in pairs
-        ),
+        tuple(np.ones_like(each) if value.name in divisors and _is_integer(each) else each for value, each in pairs),
     )
+
+
+def _is_integer(value: Value) -> bool:
+    return isinstance(value, np.ndarray) and value.dtype.kind in "iu"
 
 
 ITEMS = 2
@@ -227,14 +229,50 @@ def _make_value(
     nodes: Sequence[onnx.NodeProto],
     most: int,
 ) -> Value:
-    """Return a tensor, the item of an optional, or `ITEMS` items of a sequence with the given shape."""
+    """Return a tensor, a map, the item of an optional, or `ITEMS` items of a sequence with the given shape."""
     kind = value.type.WhichOneof("value")
     if kind == "optional_type":
         return _make_value(element_info(value), shapes, seed, nodes, most)
     if kind == "sequence_type":
         item = element_info(value)
         return [_make_value(item, shapes, f"{seed}/{place}", nodes, most // ITEMS) for place in range(ITEMS)]
+    if kind == "map_type":
+        return _make_map(value, seed, [node for node in nodes if value.name in node.input])
     return _make_input(value, shapes, seed, nodes, most)
+
+
+MAX_KEYS = 64
+"""Maximum number of keys of a map that is made."""
+
+
+def _make_map(value: onnx.ValueInfoProto, seed: str, nodes: Sequence[onnx.NodeProto]) -> dict[Any, Any]:
+    """Return a map with about half of the keys, and at least one, that the nodes which take it know.
+
+    Raises:
+        UsageError: it is not a map of texts or integers to texts or numbers.
+    """
+    type = value.type.map_type
+    entry = known_dtype(type.value_type.tensor_type.elem_type)
+    attributes = {each.name: each for node in nodes for each in node.attribute}
+    if type.key_type == onnx.TensorProto.STRING:
+        found = attributes.get("string_vocabulary")
+        keys: list[Any] = [key.decode(errors="replace") for key in found.strings] if found else [*TEXTS]
+    else:
+        found = attributes.get("int64_vocabulary")
+        keys = (
+            [*found.ints]
+            if found
+            else [*range(min(attributes["max_map"].i, MAX_KEYS) if "max_map" in attributes else 8)]
+        )
+    if entry is None or not keys:
+        raise UsageError("cannot-make-input.inputs", name=value.name)
+    keys = list(dict.fromkeys(keys))[:MAX_KEYS]
+    chances = pseudo_random_array(f"{seed}/keys", (len(keys),), np.float64, 0.0, 2.0)
+    keys = [key for key, chance in zip(keys, chances, strict=True) if chance < 1] or keys[:1]
+    if not is_text(entry):
+        return dict(zip(keys, _random_numbers(seed, (len(keys),), entry), strict=True))
+    texts = random_texts(seed, (len(keys),), (), NUMBERS if any(node.op_type == "CastMap" for node in nodes) else TEXTS)
+    return dict(zip(keys, texts, strict=True))
 
 
 def element_info(value: onnx.ValueInfoProto) -> onnx.ValueInfoProto:
@@ -249,7 +287,8 @@ def check_shape_names(graphs: Iterable[onnx.GraphProto], shapes: Iterable[str]) 
     Raises:
         UsageError: no graph has the name.
     """
-    values = [value for graph in graphs for value in required_inputs(graph)]
+    every = (value for graph in graphs for value in required_inputs(graph))
+    values = [value for value in every if not value.type.HasField("map_type")]
     known = {value.name for value in values}
     sizes = (size for value in values for size in item_type(value.type).tensor_type.shape.dim)
     known |= {size.dim_param for size in sizes if size.dim_param}
@@ -261,6 +300,9 @@ def check_shape_names(graphs: Iterable[onnx.GraphProto], shapes: Iterable[str]) 
 
 TEXTS = ("", "a", "A b", "the quick brown fox", "größer", "日本", "0", "1.5", "unknown")
 """Texts of pseudo-random inputs."""
+
+NUMBERS = ("0", "1.5", "-2")
+"""Texts of a map whose texts are cast to numbers."""
 
 MAX_OWN_TEXTS = 64
 """Maximum number of texts of pseudo-random inputs that come from attributes of the model."""
@@ -307,9 +349,14 @@ def _make_input(
     kind: Any = declared.dtype
     if is_text(kind):
         return random_texts(seed, shape, nodes)
-    if kind.kind in "iub":
-        return np.asarray(pseudo_random_array(seed, shape, np.float64, 0.0, 2.0) >= 1).astype(kind)
-    return pseudo_random_array(seed, shape, kind, -1.0, 1.0)
+    return _random_numbers(seed, shape, kind)
+
+
+def _random_numbers(seed: str, shape: Sequence[int], dtype: Any) -> Array:
+    """Return integers that are 0 or 1, or numbers between -1 and 1."""
+    if dtype.kind in "iub":
+        return np.asarray(pseudo_random_array(seed, shape, np.float64, 0.0, 2.0) >= 1).astype(dtype)
+    return pseudo_random_array(seed, shape, dtype, -1.0, 1.0)
 
 
 def shape_of_input(
@@ -557,6 +604,8 @@ def input_text(names: Sequence[str], data_set: InputSet) -> str:
 
 
 def _value_text(value: Value) -> str:
+    if isinstance(value, dict):
+        return f"map of {len(value)}"
     if isinstance(value, list):
         items = [f"{len(list(group))} of {text}" for text, group in groupby(map(_value_text, value))]
         return " and ".join(items) or "empty"

@@ -13,7 +13,7 @@ import numpy as np
 from onnx import helper
 
 from conformance.base.errors import UsageError
-from conformance.exact.models.arrays import item_type, tensor_of
+from conformance.exact.models.arrays import item_type, map_of_type, tensor_of
 from conformance.exact.models.graphs import copy_of, main_opset, names_in_model
 from conformance.exact.models.input_files import required_inputs
 from conformance.exact.models.model_building import array_value_info
@@ -40,7 +40,7 @@ class TensorMaker:
 
     Attributes:
         nodes: the nodes, in their order.
-        tensors: the tensors that they take, by name.
+        tensors: the tensors and maps that they take, by name.
     """
 
     def __init__(self, fresh: FreshNames) -> None:
@@ -51,12 +51,20 @@ class TensorMaker:
     def make(self, name: str, type: onnx.TypeProto, value: Value) -> None:
         """Add the nodes that make a value of a type, and its tensors; a tensor is its own.
 
+        No operator makes a map, so a map stays as it is.
+
         Args:
             name: the name of the value.
             type: its type.
-            value: the value: a tensor, a list of tensors, or None for an empty optional. A tensor can be any object.
+            value: the value: a tensor, a map, a list of tensors, or None for an empty optional. A tensor can be any
+                object.
+
+        Raises:
+            UsageError: it is a sequence or an optional of maps.
         """
         kind = type.WhichOneof("value")
+        if item_type(type).HasField("map_type") and kind != "map_type":
+            raise UsageError("cannot-make-input.inputs", name=name)
         if kind == "sequence_type":
             names = [self._fresh.take(f"{name}_{place}") for place in range(len(value))]
             for each, item in zip(names, value, strict=True):
@@ -68,6 +76,8 @@ class TensorMaker:
             element = self._fresh.take(f"{name}_element")
             self.make(element, type.optional_type.elem_type, value)
             self._add("Optional", [element], name, {})
+        elif kind == "map_type":
+            self.tensors[name] = map_of_type(value, type.map_type)
         else:
             self.tensors[name] = value
 

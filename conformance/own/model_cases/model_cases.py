@@ -43,7 +43,7 @@ from conformance.own.model_cases.case_reduction import LAST_STEPS, STEPS, reduce
 from conformance.own.model_cases.earlier_answers import CaseComputation, EarlierAnswers
 from conformance.own.model_cases.parts import Part, part_of_nodes
 from conformance.own.model_cases.region_cases import PRODUCTS, Regions
-from conformance.own.model_cases.typed_values import TypedValue, typed_graphs
+from conformance.own.model_cases.typed_values import Given, TypedValue, typed_graphs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -77,12 +77,13 @@ class GivenModel:
 
     Attributes:
         model: the model.
-        inputs: the inputs without initializer: their types and shapes, and elements if the user gives them.
+        inputs: the inputs without initializer: maps, and types and shapes of tensors, with elements if the user gives
+            them.
         chosen: the options that give the sizes of open dimensions that the suite chose, such as `--shape X=2x3`.
     """
 
     model: LoadedModel
-    inputs: tuple[TypedValue, ...]
+    inputs: tuple[Given, ...]
     chosen: tuple[str, ...] = ()
 
 
@@ -103,7 +104,12 @@ def given_models(models: Sequence[LoadedModel], inputs: Path | None, shapes: Seq
         (model,) = models
         first, *_ = read_inputs(inputs, model.prepared.graph)
         made, (fed,) = with_tensor_inputs(model, [first])
-        return [GivenModel(made, tuple(TypedValue.of(array, is_given=True) for array in fed.arrays))]
+        return [
+            GivenModel(
+                made,
+                tuple(each if isinstance(each, dict) else TypedValue.of(each, is_given=True) for each in fed.arrays),
+            )
+        ]
     sizes = parse_shapes(shapes)
     check_shape_names((model.prepared.graph for model in models), sizes)
     return [_with_chosen_sizes(model, sizes) for model in models]
@@ -115,7 +121,7 @@ def _with_chosen_sizes(model: LoadedModel, given: Mapping[str, tuple[int, ...]])
     sizes = {**given, **chosen}
     if has_other_inputs(model.prepared):
         made, (fed,) = with_tensor_inputs(model, [make_inputs(model.prepared.graph, sizes, 0)])
-        inputs = tuple(TypedValue(array.dtype, array.shape) for array in fed.arrays)
+        inputs = tuple(each if isinstance(each, dict) else TypedValue(each.dtype, each.shape) for each in fed.arrays)
         return GivenModel(made, inputs, shape_options(chosen))
     return GivenModel(model, tuple(_typed_inputs(model, sizes)), shape_options(chosen))
 

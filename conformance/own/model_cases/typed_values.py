@@ -133,6 +133,9 @@ class TypedSequence:
 Typed: TypeAlias = TypedValue | TypedSequence
 """A value of a model."""
 
+Given: TypeAlias = TypedValue | dict[Any, Any]
+"""An input of a model that is a tensor or a map."""
+
 
 class TypedTensors:
     """Types and shapes of tensors and sequences, for the operators of sequences; see `sequences.Tensors`."""
@@ -188,7 +191,7 @@ class TypedGraph:
 
 
 def typed_graphs(
-    model: LoadedModel, inputs: Sequence[TypedValue], progress: Callable[[str], None] = lambda _: None
+    model: LoadedModel, inputs: Sequence[Given], progress: Callable[[str], None] = lambda _: None
 ) -> list[TypedGraph]:
     """Return the main graph and the subgraphs of a model with their values; a value without a known shape is left out.
 
@@ -203,9 +206,11 @@ def typed_graphs(
     except Unsupported as reason:
         raise ModelError("no-cases.model", path=model.path, reason=reason) from None
     values: dict[str, Typed] = {name: TypedValue.of(array, is_constant=True) for name, array in arrays.items()}
-    values |= {value.name: given for value, given in zip(required_inputs(graph), inputs, strict=True)}
+    given = {value.name: each for value, each in zip(required_inputs(graph), inputs, strict=True)}
+    values |= {name: each for name, each in given.items() if isinstance(each, TypedValue)}
+    maps = {name: each for name, each in given.items() if isinstance(each, dict)}
     found: list[TypedGraph] = []
-    _Walk(NodeScope.of(model.prepared), found, progress).walk(graph, values, 0)
+    _Walk(NodeScope.of(model.prepared), found, progress, maps).walk(graph, values, 0)
     return found
 
 
@@ -216,6 +221,7 @@ class _Walk:
     scope: NodeScope
     found: list[TypedGraph]
     progress: Callable[[str], None]
+    maps: Mapping[str, dict[Any, Any]]
 
     def walk(self, graph: onnx.GraphProto, values: dict[str, Typed], depth: int) -> list[Typed | None]:
         """Add the values of a graph's nodes to `values`, and return the graph's outputs; None for an unknown one."""
@@ -231,6 +237,8 @@ class _Walk:
     def _results(self, node: onnx.NodeProto, known: Mapping[str, Typed], depth: int) -> Sequence[Typed | None]:
         if subgraphs_of(node):
             return self._control_flow(node, known, depth) if depth < MAX_DEPTH else []
+        if not self.maps.keys().isdisjoint(node.input):
+            return [TypedValue(each.dtype, each.shape) for each in self._enclosed(node, {}, is_given=True)]
         if any(name not in known for name in names_taken_by(node)):
             return []
         taken = {name: known[name] for name in names_taken_by(node)}
@@ -279,7 +287,7 @@ class _Walk:
 
     def _enclosed(self, node: onnx.NodeProto, values: Mapping[str, TypedValue], *, is_given: bool) -> list[TypedValue]:
         """Return the results of a node by the reference; an empty list if it has none."""
-        arrays: dict[str, Any] = {name: values[name].array for name in names_taken_by(node)}
+        arrays: dict[str, Any] = {**{name: each.array for name, each in values.items()}, **self.maps}
         try:
             with quiet_evaluation():
                 results = enclose(self.scope, node, arrays)

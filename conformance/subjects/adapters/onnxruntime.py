@@ -46,6 +46,9 @@ _UNSUPPORTED_TEXTS = (
 
 _UNSUPPORTED_TYPE_TEXTS = ("can't be converted to MLDataType", "No corresponding Numpy type for Tensor Type")
 
+_PASSED_MAPS = ",tensor(float))"
+"""End of the types of maps that ONNX Runtime's interface for Python passes, whatever the session declares."""
+
 _RECORD_ASSIGNMENT = "session.record_ep_graph_assignment_info"
 
 _REPORTS_ASSIGNMENT = hasattr(onnxruntime.InferenceSession, "get_provider_graph_assignment_info")
@@ -127,8 +130,11 @@ class PreparedOnnxRuntimeSession:
         """Run the model, and return the outputs in the graph's order.
 
         Raises:
-            Unsupported: ONNX Runtime's interface for Python cannot pass an element type.
+            Unsupported: ONNX Runtime's interface for Python cannot pass a type.
         """
+        for value in self._session.get_inputs():
+            if value.type.startswith("map(") and not value.type.endswith(_PASSED_MAPS):
+                raise Unsupported(f"ONNX Runtime's interface for Python passes no {value.type} (input {value.name})")
         try:
             if any(map(_is_wrapped, feeds.values())) or self._wrapped_outputs:
                 outputs = tuple(map(_array_of, self._session.run_with_ort_values(None, _ort_values(feeds))))

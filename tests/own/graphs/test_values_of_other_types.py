@@ -13,7 +13,7 @@ from onnx import TensorProto, helper
 
 from conformance.base.errors import UsageError
 from conformance.base.jobs.process_pool import create_workers
-from conformance.exact.models.arrays import array_of, tensor_of, value_message_of
+from conformance.exact.models.arrays import array_of, parse_value, tensor_of, value_message_of
 from conformance.exact.reference.model_enclosures import are_apart
 from conformance.own.audit.audit_job import AuditWorkers
 from conformance.own.audit.audit_session import AuditOptions, audit_recorded, audit_subject
@@ -21,10 +21,13 @@ from conformance.own.audit.judgement import NodeVerdict
 from conformance.own.blame.difference import find_difference
 from conformance.own.blame.model_comparison import Computation
 from conformance.own.blame.verdict import is_judged, output_share
+from conformance.own.graphs.cutting import GraphParts
 from conformance.own.graphs.intermediate_values import are_identical
 from conformance.own.graphs.model_inputs import MAX_TEXTS, InputSet, make_inputs, read_inputs, save_inputs_to
 from conformance.own.graphs.reading import LoadedModel
 from conformance.own.graphs.recorded_outputs import DeviceRun
+from conformance.own.graphs.tensor_borders import with_tensor_inputs
+from conformance.own.model_cases.model_cases import define_model_cases, given_models
 from conformance.subjects.calling.harness import value_message
 from conformance.subjects.calling.subject_names import Subject, SubjectKind, SubjectName
 from conformance.subjects.isolation.protocol import Limits, placeholder_for_type
@@ -389,6 +392,123 @@ def test_recorded_sequence_is_judged(appends: LoadedModel) -> None:
         assert inserted.verdict is verdict
     assert inserted.worst is not None
     assert inserted.worst.index[0] == 1
+
+
+MAP = {"a": np.float64(0.1), "größer": np.float64(-2.0)}
+
+
+def dict_vectorizer(entry: str = "double") -> onnx.ModelProto:
+    """Return a model that looks the values of a map up, and rounds them to float."""
+    return onnx.parser.parse_model(f"""<ir_version: 8, opset_import: ["" : 17, "ai.onnx.ml" : 3]>
+        g (map(string, {entry}) d) => ({entry}[1, 3] v, float[1, 3] e)
+        {{ v = ai.onnx.ml.DictVectorizer <string_vocabulary = ["größer", "b", "a"]> (d)  c = Cast <to = 1> (v)
+          e = Exp(c) }}""")
+
+
+def read_model(folder: Path, proto: onnx.ModelProto) -> LoadedModel:
+    onnx.save(proto, folder / "m.onnx")
+    return LoadedModel.read(folder / "m.onnx")
+
+
+def look_up(keys: list[str]) -> Any:
+    """Return a backend with a vocabulary."""
+
+    def prepare(model: onnx.ModelProto, device: str = "CPU") -> Any:
+        names = [value.name for value in model.graph.output]
+
+        def run(inputs: list[Any]) -> list[Any]:
+            v = np.array([[inputs[0].get(key, 0) for key in keys]], np.float64)
+            values = {"v": v, "c": v.astype(np.float32), "e": np.exp(v.astype(np.float32))}
+            return [values[name] for name in names]
+
+        return SimpleNamespace(run=run)
+
+    return SimpleNamespace(prepare=prepare)
+
+
+def test_map_is_read_as_it_is_saved(tmp_path: Path) -> None:
+    graph = read_model(tmp_path, dict_vectorizer()).original.graph
+    made = make_inputs(graph, {}, 3)
+    assert {*made.arrays[0]} <= {"größer", "b", "a"}
+    save_inputs_to(tmp_path / "saved", [made, InputSet("given", (MAP,)), InputSet("empty", ({},))], graph)
+    first, second, third = read_inputs(tmp_path / "saved", graph)
+    assert are_identical(first.arrays, made.arrays)
+    assert (second.arrays, third.arrays) == ((MAP,), ({},))
+    assert type(second.arrays[0]["a"]) is np.float64
+
+
+@pytest.mark.parametrize(
+    ("value", "type", "code"),
+    [
+        ({"a": np.float32(1)}, "map(string, float)", "usage.input-differs"),
+        ({1: np.float64(1)}, "map(int64, double)", "usage.input-differs"),
+        ({"a": "b"}, "map(string, string)", "usage.input-differs"),
+        ([ONE], "seq(float[2])", "usage.input-unreadable"),
+    ],
+)
+def test_map_of_another_type_is_an_error_of_the_user(tmp_path: Path, value: Any, type: str, code: str) -> None:
+    (declared,) = onnx.parser.parse_graph(f"g ({type} S) => () {{}}").input
+    (tmp_path / "input_0.pb").write_bytes(value_message_of(value, declared.type).SerializeToString())
+    with pytest.raises(UsageError) as caught:
+        read_inputs(tmp_path, read_model(tmp_path, dict_vectorizer()).original.graph)
+    assert caught.value.code == code
+
+
+def test_map_with_equal_keys_is_an_error_of_the_user(tmp_path: Path) -> None:
+    message = value_message_of(MAP, dict_vectorizer().graph.input[0].type)
+    message.string_keys[0] = message.string_keys[1]
+    (tmp_path / "input_0.pb").write_bytes(message.SerializeToString())
+    with pytest.raises(UsageError) as caught:
+        read_inputs(tmp_path, read_model(tmp_path, dict_vectorizer()).original.graph)
+    assert caught.value.code == "usage.input-unreadable"
+
+
+@pytest.mark.parametrize(
+    ("keys", "verdict"), [(["größer", "b", "a"], NodeVerdict.CORRECT), (["a", "b", "größer"], NodeVerdict.WRONG)]
+)
+def test_node_that_takes_a_map_is_judged(tmp_path: Path, keys: list[str], verdict: NodeVerdict) -> None:
+    model = read_model(tmp_path, dict_vectorizer())
+    workers = AuditWorkers(create_workers(1, None, lambda _: None), tmp_path / "state")
+    subject = Subject("looks-up", "1", look_up(keys))
+    for options in (AuditOptions(), AuditOptions(workers=workers), AuditOptions(workers=workers)):
+        result = audit_subject(model, subject, InputSet("given", (MAP,)), options=options)
+        assert [node.verdict for node in result.nodes] == [verdict, NodeVerdict.CORRECT, NodeVerdict.CORRECT]
+
+
+@pytest.mark.programs
+def test_map_is_an_input_of_an_audit_of_a_runtime(tmp_path: Path) -> None:
+    pytest.importorskip("onnxruntime")
+    named = [SubjectName.parse("onnxruntime", SubjectKind.BACKEND)]
+    for entry, failure in (("float", None), ("double", "Unsupported")):  # its interface for Python passes float alone
+        model = read_model(tmp_path, dict_vectorizer(entry))
+        with started_subjects(named, Limits(60), no_isolation=False) as (subject,):
+            result = audit_subject(model, subject, make_inputs(model.original.graph, {}, 0))
+        assert (result.failure and result.failure.partition(":")[0]) == failure
+        assert {node.verdict for node in result.nodes} <= {NodeVerdict.CORRECT}
+
+
+def test_cut_part_keeps_the_map_of_the_model(tmp_path: Path) -> None:
+    model = read_model(tmp_path, dict_vectorizer()).prepared
+    part = GraphParts(model).cut([0], {"d": MAP, "v": np.zeros((1, 3))})
+    assert part is not None
+    assert part.model.graph.input[0].type == model.graph.input[0].type
+    assert parse_value(part.messages[0].SerializeToString(), model.graph.input[0].type) == MAP
+
+
+def test_nodes_behind_a_map_have_cases(tmp_path: Path) -> None:
+    found = define_model_cases(given_models([read_model(tmp_path, dict_vectorizer())], None, ()))
+    assert sorted(case.id.split("_")[2] for _, case in found.cases) == ["cast", "exp"]
+    assert [operator for operator, _ in found.left_out] == ["DictVectorizer"]
+
+
+@pytest.mark.parametrize("type", ["seq(map(string, float))", "optional(map(string, float))", "map(string, seq(float))"])
+def test_input_of_maps_that_no_operator_takes_is_an_error_of_the_user(tmp_path: Path, type: str) -> None:
+    model = onnx.parser.parse_model(f"""<ir_version: 8, opset_import: ["" : 17]>
+        g ({type} d, float x) => (float y) {{ y = Neg(x) }}""")
+    graph = read_model(tmp_path, model)
+    with pytest.raises(UsageError) as caught:
+        with_tensor_inputs(graph, [make_inputs(graph.original.graph, {}, 0)])
+    assert caught.value.code == "usage.cannot-make-input"
 
 
 @pytest.mark.parametrize(

@@ -417,7 +417,11 @@ MAP_OPERATORS: Mapping[str, Callable[[Node, Sequence[Any]], list[Any]]] = {
     "DictVectorizer": _dict_vectorizer,
     "CastMap": _cast_map,
 }
-"""The operators of maps, by op_type. A map is a `dict` of numbers and texts."""
+"""The operators of maps, by op_type. A map is a `dict` of numbers and texts.
+
+A tensor is one row here, as ONNX Runtime returns it. The page of DictVectorizer has one dimension, and that of CastMap
+has no shape, so `enclose_part` admits one dimension too.
+"""
 
 
 # Trees
