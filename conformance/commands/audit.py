@@ -97,7 +97,6 @@ def audit(
     show_outcome = partial(print_line, err=reports.take_standard_output)
     show: Callable[[str], None] = (lambda _: None) if quiet else show_outcome
     with prepare_audit(request) as prepared:
-        _show_inputs(prepared, show)
         expectations = read_expectations_by_subject(expect, prepared.subject_texts, CORPUS) if expect else {}
         result = prepared.run(_observer(show))
     if output is not None and write_cases(output, (case for each in result.audits for case in each.cases)):
@@ -143,6 +142,10 @@ def _observer(show: Callable[[str], None]) -> AuditObserver:
 
         def progress(self, text: str) -> None:
             print_progress(text)
+
+        def inputs_chosen(self, prepared: PreparedAudit) -> None:
+            print_progress("")
+            _show_inputs(prepared, show)
 
         def audited(self, audit: SubjectAudit, unknown: Sequence[str], run: str) -> None:
             print_progress("")

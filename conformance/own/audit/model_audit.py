@@ -26,8 +26,14 @@ from conformance.own.audit.audit_report import (
     summary_text,
     text_lines,
 )
-from conformance.own.audit.audit_session import AuditOptions, audit_nodes_alone, audit_recorded, audit_subject
-from conformance.own.graphs.model_inputs import choose_inputs, given_inputs, input_text, save_inputs_to
+from conformance.own.audit.audit_session import (
+    AuditOptions,
+    audit_nodes_alone,
+    audit_recorded,
+    audit_subject,
+    find_fitting_inputs,
+)
+from conformance.own.graphs.model_inputs import choose_inputs, given_inputs, input_text, other_inputs, save_inputs_to
 from conformance.own.graphs.reading import LoadedModel, shared_weights
 from conformance.own.graphs.recorded_outputs import input_folder, read_recorded
 from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
@@ -45,6 +51,7 @@ if TYPE_CHECKING:
     from conformance.own.audit.audit_session import SubjectAudit
     from conformance.own.graphs.model_inputs import InputSet
     from conformance.own.graphs.recorded_outputs import DeviceRun
+    from conformance.subjects.calling.subject_names import Subject
 
 PROBES = 5
 """The number of sets of hard values on which each distinct small node runs alone, unless the user gives another one."""
@@ -160,15 +167,19 @@ class AuditRequest:
     no_isolation: bool = False
     is_command: bool = False
 
-    def command(self, subject: str, data_set: str) -> str | None:
-        """Return the command line of the audit on one subject with one data set; None if no node can be added to it."""
+    def command(self, subject: str, data_set: str, sizes: Sequence[str] = ()) -> str | None:
+        """Return the command line of the audit on one subject with one data set; None if no node can be added to it.
+
+        `sizes` are options of chosen sizes that are not the first choice.
+        """
         if self.nodes or not self.is_command:
             return None
         shapes = [word for each in self.shapes for word in ("--shape", each)]
         given = ["--inputs", data_set] if self.inputs else [*shapes, "--seed", str(self.seed)]
         chosen = ["--no-isolation"] if self.no_isolation else []
         chosen += [] if self.probes is None else ["--probes", str(self.probes)]
-        return shlex.join(["onnx-conformance", "audit", str(self.model), "-b", subject, *given, *chosen])
+        words = ["onnx-conformance", "audit", str(self.model), "-b", subject, *given, *chosen]
+        return " ".join([shlex.join(words), *sizes])
 
 
 class AuditObserver:
@@ -176,6 +187,9 @@ class AuditObserver:
 
     def progress(self, text: str) -> None:
         """Show a text in place of the last one."""
+
+    def inputs_chosen(self, prepared: PreparedAudit) -> None:
+        """Show the inputs."""
 
     def audited(self, audit: SubjectAudit, unknown: Sequence[str], run: str) -> None:
         """Show an audit that ended.
@@ -231,6 +245,8 @@ class PreparedAudit:
     def run(self, observer: AuditObserver = SILENT) -> ModelAudit:
         """Audit the model on each subject with each data set.
 
+        The sizes that the suite chose are others if the first subject does not run the model with them.
+
         Raises:
             ConformanceError: a subject cannot be started, or a file or folder cannot be used.
         """
@@ -240,12 +256,16 @@ class PreparedAudit:
             started_subjects(self.subjects, limits, no_isolation=request.no_isolation) as started,
             self._workers() as workers,
         ):
-            save_inputs_to(request.save_inputs, self.data_sets, self.model.original.graph)
+            chosen = self._with_fitting_sizes(started, observer)
+            observer.inputs_chosen(chosen)
+            data_sets = chosen.data_sets
+            save_inputs_to(request.save_inputs, data_sets, self.model.original.graph)
             probes = PROBES if request.probes is None else request.probes
             options = AuditOptions(request.all_elements, request.makes_cases, workers, probes)
             audits = []
-            for subject, data_set in product(started, self.data_sets):
-                own = replace(options, command=request.command(subject.id, data_set.name))
+            for subject, data_set in product(started, data_sets):
+                sizes = () if chosen is self else data_set.chosen
+                own = replace(options, command=request.command(subject.id, data_set.name, sizes))
                 if request.nodes:
                     audit = audit_nodes_alone(self.model, subject, data_set, request.nodes, observer.progress, own)
                 else:
@@ -255,8 +275,17 @@ class PreparedAudit:
             audits += self._audit_recorded(options, observer)
         is_part = bool(request.nodes)
         return ModelAudit(
-            self.model, audits, self.input_texts, self.seed, request.level, request.required, is_part=is_part
+            self.model, audits, chosen.input_texts, self.seed, request.level, request.required, is_part=is_part
         )
+
+    def _with_fitting_sizes(self, started: Sequence[Subject], observer: AuditObserver) -> PreparedAudit:
+        """Return the audit with other inputs if the first subject does not run the model with the chosen sizes."""
+        data_set = self.data_sets[0]
+        if not data_set.chosen or not started:
+            return self
+        others = other_inputs(self.model.original, self.request.shapes, self.request.seed)
+        found = find_fitting_inputs(self.model, started[0], data_set, others, observer.progress)
+        return self if found is data_set else replace(self, data_sets=[found])
 
     def _audit_recorded(self, options: AuditOptions, observer: AuditObserver) -> Iterator[SubjectAudit]:
         """Yield the audit of each recorded run.

@@ -78,11 +78,13 @@ class SubjectRefused(Exception):
 
     Attributes:
         is_unsupported: whether the subject does not support an operator, type or opset of the model.
+        is_error: whether the subject raised an error, as it does for inputs that do not fit.
     """
 
-    def __init__(self, message: str, *, is_unsupported: bool = False) -> None:
+    def __init__(self, message: str, *, is_unsupported: bool = False, is_error: bool = False) -> None:
         super().__init__(message)
         self.is_unsupported = is_unsupported
+        self.is_error = is_error
 
 
 @dataclass
@@ -155,7 +157,9 @@ def run_each(backend: Any, model: onnx.ModelProto, runs: Sequence[Sequence[Array
         prepared = call_running_subject(name, "load", lambda: backend.prepare(model, "CPU"))
         results = [call_running_subject(name, "run", partial(run, prepared, inputs)) for inputs in runs]
     except CaseEnded as ended:
-        raise SubjectRefused(ended.message, is_unsupported=ended.verdict is Verdict.UNSUPPORTED) from None
+        verdict = ended.verdict
+        is_unsupported = verdict is Verdict.UNSUPPORTED
+        raise SubjectRefused(ended.message, is_unsupported=is_unsupported, is_error=verdict is Verdict.ERROR) from None
     expected = model.graph.output
     for outputs in results:
         if len(outputs) != len(expected):

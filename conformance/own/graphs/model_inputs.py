@@ -4,7 +4,8 @@ Open dimensions have sizes that are chosen so that no tensor of the model is emp
 but a network for images may reduce an image of 2x2 to nothing. Candidates are therefore tried in a fixed order: size 2,
 then common sizes of images and sequences, then ever larger sizes. The first candidate is chosen for which onnx's shape
 inference finds neither a contradiction nor an empty tensor. Dimensions of one name have one size. A name such as
-`past + 1` or `past + length` is a sum.
+`past + 1` or `past + length` is a sum, and any other name is tried as the sum of two. `other_inputs` has the other
+candidates for a subject that does not run the first one: shape inference does not see the size of every tensor.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import zipfile
 import zlib
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from itertools import cycle, groupby, islice
+from itertools import combinations, cycle, groupby, islice
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
@@ -143,12 +144,24 @@ def choose_inputs(model: onnx.ModelProto, path: Path | None, shapes: Sequence[st
     if path is None:
         given = parse_shapes(shapes)
         check_shape_names([model.graph], given)
-        chosen = choose_sizes(model, given)
-        made = make_inputs(model.graph, {**given, **chosen}, seed)
-        return [replace(made, chosen=shape_options(chosen))]
+        return [_inputs_of_sizes(model, given, choose_sizes(model, given), seed)]
     if shapes:
         raise UsageError("options-conflict.two", first="--shape", second="--inputs")
     return read_inputs(path, model.graph)
+
+
+def other_inputs(model: onnx.ModelProto, shapes: Sequence[str], seed: int) -> Iterator[InputSet]:
+    """Yield the pseudo-random inputs of the other chosen sizes; for the arguments see `choose_inputs`."""
+    given = parse_shapes(shapes)
+    for chosen in islice(size_candidates(model, given), 1, MAX_TRIED_SIZES):
+        yield _inputs_of_sizes(model, given, chosen, seed)
+
+
+def _inputs_of_sizes(
+    model: onnx.ModelProto, given: Mapping[str, tuple[int, ...]], chosen: Shapes, seed: int
+) -> InputSet:
+    made = make_inputs(model.graph, {**given, **chosen}, seed)
+    return replace(made, chosen=chosen_options(model.graph, given, chosen))
 
 
 def given_inputs(graph: onnx.GraphProto, inputs: Values) -> InputSet:
@@ -177,10 +190,31 @@ def chosen_text(options: Sequence[str]) -> str:
     return f"chosen sizes, which you can change: {' '.join(options)}"
 
 
-def shape_options(shapes: Mapping[str, Sequence[int]]) -> tuple[str, ...]:
-    """Return shapes of inputs as options of the command line: `--shape X=2x3`; scalars have none."""
+def chosen_options(
+    graph: onnx.GraphProto, given: Mapping[str, Sequence[int]], chosen: Mapping[str, Sequence[int]]
+) -> tuple[str, ...]:
+    """Return the options of the command line that give chosen sizes: `--shape batch=2`, or `--shape X=2x3`.
+
+    A dimension has an option of its own if all open dimensions of its input have names.
+
+    Args:
+        graph: the main graph of the model.
+        given: the shapes of inputs, and the sizes of named dimensions, that the user gave.
+        chosen: the chosen shapes of inputs.
+    """
+    sizes: dict[str, Sequence[int]] = {}
+    for value in required_inputs(graph):
+        declared = DeclaredInput.of(value).shape
+        if value.name not in chosen or declared is None:
+            continue
+        places = zip(declared, item_type(value.type).tensor_type.shape.dim, chosen[value.name], strict=True)
+        named = {proto.dim_param: (size,) for known, proto, size in places if known is None}
+        if all(named):
+            sizes |= {name: size for name, size in named.items() if name not in given and not _terms(name)}
+        elif named:
+            sizes[value.name] = chosen[value.name]
     return tuple(
-        shlex.join(["--shape", f"{name}={'x'.join(map(str, shape))}"]) for name, shape in shapes.items() if shape
+        shlex.join(["--shape", f"{name}={'x'.join(map(str, shape))}"]) for name, shape in sizes.items() if shape
     )
 
 
@@ -624,6 +658,9 @@ SEQUENCES = (16, 64, 128, 512, 2048)
 GROWING = tuple(2**power for power in range(2, 11))
 """Sizes of all open dimensions that are tried last."""
 
+MAX_TRIED_SIZES = 32
+"""Maximum number of sizes that are tried on a subject."""
+
 MAX_INPUT_ELEMENTS = 2**24
 """Maximum number of elements of an input with chosen sizes."""
 
@@ -647,6 +684,14 @@ def choose_sizes(model: onnx.ModelProto, given: Mapping[str, tuple[int, ...]]) -
         model: the model.
         given: the shapes of inputs, and the sizes of named dimensions, by name. They stay as they are.
     """
+    return next(size_candidates(model, given))
+
+
+def size_candidates(model: onnx.ModelProto, given: Mapping[str, tuple[int, ...]]) -> Iterator[Shapes]:
+    """Yield the shapes that `choose_sizes` tries: those without fault, those with a contradiction, and the others.
+
+    Shape inference can find a contradiction where there is none, but a tensor that it calls empty is empty.
+    """
     values = [
         value
         for value in required_inputs(model.graph)
@@ -660,15 +705,19 @@ def choose_sizes(model: onnx.ModelProto, given: Mapping[str, tuple[int, ...]]) -
     ]
     candidates = list(_candidates(values, given)) if open_dimensions else [_shapes(values, given, _default_size)]
     if len(candidates) == 1:
-        return candidates[0]
+        yield candidates[0]
+        return
     skeleton = _without_large_constants(model)
-    fallback: Shapes | None = None
+    contradicting: list[Shapes] = []
+    empty: list[Shapes] = []
     for candidate in candidates:
         fault = _fault(skeleton, {**given, **candidate})
         if fault is None:
-            return candidate
-        fallback = candidate if fallback is None and fault == _CONTRADICTION else fallback
-    return candidates[0] if fallback is None else fallback
+            yield candidate
+        else:
+            (contradicting if fault == _CONTRADICTION else empty).append(candidate)
+    yield from contradicting
+    yield from empty
 
 
 def _default_size(value: onnx.ValueInfoProto, axis: int) -> int:  # noqa: ARG001 - the signature of all choices
@@ -677,18 +726,35 @@ def _default_size(value: onnx.ValueInfoProto, axis: int) -> int:  # noqa: ARG001
 
 def _candidates(values: Sequence[onnx.ValueInfoProto], given: Mapping[str, tuple[int, ...]]) -> Iterator[Shapes]:
     """Yield the candidates in the order in which they are tried."""
-    choices: list[Callable[[onnx.ValueInfoProto, int], int]] = [_default_size]
+    choices: list[Callable[[onnx.ValueInfoProto, int], int]] = []
     for batch in (DEFAULT_SIZE, 1):
         choices += [_image_sizes(batch, *sizes) for sizes in IMAGES]
         choices += [_sequence_sizes(batch, length) for length in SEQUENCES]
+        choices += [_signal_sizes(batch, length) for length in SEQUENCES]
     choices += [_equal_sizes(size) for size in GROWING]
+    default = _shapes(values, given, _default_size)
     found: list[Shapes] = []
-    for choose in choices:
-        candidate = _shapes(values, given, choose)
+    sums = (_shapes(values, {**given, **total}, _default_size) for total in _sums(values, given))
+    for candidate in (default, *sums, *(_shapes(values, given, choose) for choose in choices)):
         is_small = all(math.prod(shape) <= MAX_INPUT_ELEMENTS for shape in candidate.values())
         if candidate not in found and (is_small or not found):
             found.append(candidate)
     yield from found
+
+
+def _sums(values: Sequence[onnx.ValueInfoProto], given: Mapping[str, tuple[int, ...]]) -> Iterator[Shapes]:
+    """Yield a size for each named dimension that is the sum of two others: `total` may be `past` and `length`."""
+    sizes = {
+        size.dim_param: given.get(size.dim_param, (DEFAULT_SIZE,))[0]
+        for value in values
+        for size in value.type.tensor_type.shape.dim
+        if size.dim_param and not _terms(size.dim_param)
+    }
+    for name in sizes:
+        if name not in given:
+            others = [size for other, size in sizes.items() if other != name]
+            for total in sorted({one + other for one, other in combinations(others, 2)}):
+                yield {name: (total,)}
 
 
 def _image_sizes(batch: int, height: int, width: int) -> Callable[[onnx.ValueInfoProto, int], int]:
@@ -707,6 +773,16 @@ def _sequence_sizes(batch: int, length: int) -> Callable[[onnx.ValueInfoProto, i
     def choose(value: onnx.ValueInfoProto, axis: int) -> int:
         rank = len(value.type.tensor_type.shape.dim)
         return batch if axis == 0 and rank > 1 else length
+
+    return choose
+
+
+def _signal_sizes(batch: int, length: int) -> Callable[[onnx.ValueInfoProto, int], int]:
+    """Return the choice of a length for tensors of rank 1 and 2; a state of a higher rank has one item for each row."""
+
+    def choose(value: onnx.ValueInfoProto, axis: int) -> int:
+        rank = len(value.type.tensor_type.shape.dim)
+        return length if rank in {1, 2} and axis == rank - 1 else batch
 
     return choose
 

@@ -31,11 +31,11 @@ from conformance.own.graphs.cutting import complete_part
 from conformance.own.graphs.model_inputs import (
     check_shape_names,
     choose_sizes,
+    chosen_options,
     make_inputs,
     parse_shapes,
     read_inputs,
     shape_of_input,
-    shape_options,
 )
 from conformance.own.graphs.tensor_borders import has_other_inputs, with_tensor_inputs
 from conformance.own.model_cases.case_operands import Operands
@@ -122,8 +122,8 @@ def _with_chosen_sizes(model: LoadedModel, given: Mapping[str, tuple[int, ...]])
     if has_other_inputs(model.prepared):
         made, (fed,) = with_tensor_inputs(model, [make_inputs(model.prepared.graph, sizes, 0)])
         inputs = tuple(each if isinstance(each, dict) else TypedValue(each.dtype, each.shape) for each in fed.arrays)
-        return GivenModel(made, inputs, shape_options(chosen))
-    return GivenModel(model, tuple(_typed_inputs(model, sizes)), shape_options(chosen))
+        return GivenModel(made, inputs, chosen_options(model.prepared.graph, given, chosen))
+    return GivenModel(model, tuple(_typed_inputs(model, sizes)), chosen_options(model.prepared.graph, given, chosen))
 
 
 def _typed_inputs(model: LoadedModel, sizes: Mapping[str, tuple[int, ...]]) -> Iterator[TypedValue]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import resource
 import zipfile
@@ -247,6 +248,7 @@ def parsed(text: str) -> onnx.ModelProto:
             {},
             {"P": (2,), "X": (2,), "M": (4,)},
         ),
+        (WITH_PAST.replace("total", "kv"), {"length": (3,)}, {"P": (2,), "X": (3,), "M": (5,)}),
     ],
 )
 def test_chosen_sizes_leave_no_tensor_empty(text: str, given: Any, chosen: Any) -> None:
@@ -281,7 +283,22 @@ def test_empty_tensor_of_a_chosen_size_is_no_verdict(tmp_path: Path) -> None:
     (chosen,) = choose_inputs(model, None, (), 0)
     (given,) = choose_inputs(model, None, ("X=2x3x4x4",), 0)
     np.testing.assert_array_equal(chosen.arrays[0], given.arrays[0])
-    assert (chosen.chosen, given.chosen) == (("--shape X=2x3x4x4",), ())
+    assert (chosen.chosen, given.chosen) == (("--shape N=2",), ())
     for data_set, verdict in ((chosen, NodeVerdict.NOT_JUDGED), (given, NodeVerdict.WRONG)):
         (node,) = audit(tmp_path / "m.onnx", data_set).nodes
         assert node.verdict is verdict
+
+
+GATHERED = "(float[L] X) => (float Y) <int64 I = {20}> { Y = Gather(X, I) }"
+"""A model whose shortest input shape inference does not see."""
+
+
+@pytest.mark.parametrize(("text", "status", "shape"), [(GATHERED, 0, "64"), (GATHERED.replace("20", "-9999"), 1, "2")])
+def test_sizes_are_chosen_with_which_the_subject_runs(
+    text: str, status: int, shape: str, tmp_path: Path, command: Any
+) -> None:
+    onnx.save(parsed(text), tmp_path / "m.onnx")
+    report = tmp_path / "audit.json"
+    ended = command("audit", tmp_path / "m.onnx", "-b", "fake_subject:correct", "--no-isolation", "--json", report)
+    assert ended.status == status
+    assert json.loads(report.read_text())["inputs"] == [f"X float {shape}"]

@@ -276,7 +276,7 @@ def test_generate_model_with_inputs_adds_values_of_the_model(command, here, netw
 def test_generate_model_chooses_sizes_of_open_dimensions_and_prints_them(command, network):
     found = command("generate", "--model", network, "--output", "cases")
     assert found.status == 0
-    assert "--shape X=2x64x40x40" in found.out
+    assert "--shape batch=2" in found.out
 
 
 def test_generate_model_with_unknown_operator_of_onnx_is_refused(command, network):
