@@ -314,20 +314,21 @@ def diagnose_operator(
     cases: Mapping[str, CaseInMemory],
     topics: Callable[[str], CaseTopics],
 ) -> Diagnosed:
-    """Explain a subject's failures on models of one node by the one mutant of the node that explains them all.
+    """Explain a subject's failures on models of one node by mutants of the node.
 
     The arguments are those of `diagnose`.
     """
-    from conformance.run.diagnosis.node_diagnosis import named_mistake  # late: most runs fail no such model
+    from conformance.run.diagnosis.node_diagnosis import named_mistakes  # late: most runs fail no such model
 
     failing = {id for id, finding in findings.items() if finding.verdict.is_defect}
     observations = dict(_reproduced_failures(findings, cases))
     passed = [id for id, finding in findings.items() if finding.verdict is Verdict.PASS]
-    mistake, explained = named_mistake(cases, observations, passed) or ("", frozenset())
-    records = []
-    if mistake:
-        records.append(DiagnosisRecord.of_mistake(subject, operator, mistake, explained, len(failing)))
-    manners = {id: failure_mode(findings[id], observations.get(id), cases[id]) for id in failing - explained}
+    records = [
+        DiagnosisRecord.of_mistake(subject, operator, one.mistakes, one.cases, len(failing), one.condition)
+        for one in named_mistakes(cases, observations, passed)
+    ]
+    left = failing.difference(*(record.cases for record in records))
+    manners = {id: failure_mode(findings[id], observations.get(id), cases[id]) for id in left}
     evidence = Evidence(
         (), cases, observations, passed, properties=cache(lambda case: case_properties(cases[case], topics(case).tags))
     )

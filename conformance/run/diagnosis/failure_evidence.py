@@ -236,7 +236,7 @@ def _is_output_equivalent(expected: ExpectedTensor, one: Any, other: Any) -> boo
     return bool((np.isfinite(distance) & (distance <= room)).all())
 
 
-MAX_RECORDED_BYTES = 256 * 1024
+MAX_RECORDED_BYTES = 384 * 1024
 """Bytes of all outputs of a case up to which they are recorded. Larger cases are not diagnosed."""
 
 OPERATORS_NEXT_TO_FAMILY = {"ArgMax": ("Log", "Exp", "Sqrt", "Softmax", "LogSoftmax", "Relu", "Concat")}

@@ -1,14 +1,18 @@
-"""Name the mistake of an operator: the one mutant of its nodes that explains all wrong outputs and no right ones.
+"""Name the mistakes of an operator: mutants of its nodes that explain wrong outputs and no right ones.
 
 The mutants are those of `conformance.run.mutants.node_mutants`, so every operator with a schema has them. A mutant
 explains a result if its outputs are those of the subject. It is refuted by a right result if its own outputs are wrong
 there, whatever their rounding is. `run` names the mistakes of cases of one node, and `audit` those of a model's nodes.
+
+One mutant that explains all wrong outputs is preferred. Else `run` names mutants that each explain several cases, of
+one version of the operator if right results of another version refute the mutant.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
-from itertools import islice
+from itertools import groupby, islice
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
@@ -53,6 +57,11 @@ class NodeResult:
     is_wrong: bool
 
     @property
+    def version(self) -> int:
+        """The version of the node's operator."""
+        return self.run.schema.since_version
+
+    @property
     def size(self) -> int:
         """The number of elements of the operands."""
         return sum(each.size for each in self.run.inputs if each is not None)
@@ -73,10 +82,32 @@ def node_runs(case: LoadedCase) -> Iterator[tuple[NodeRun, DataSet]]:
             yield NodeRun(node, opsets[normal_domain(node.domain)], operands), data_set
 
 
-def named_mistake(
+MIN_CASES_OF_PART = 2
+"""Number of cases that a mistake must explain if it does not explain all wrong outputs."""
+
+MAX_ALTERNATIVES = 3
+"""Number of mistakes that no case distinguishes, up to which one of them is named."""
+
+
+@dataclass(frozen=True)
+class NamedMistake:
+    """A mistake that explains failing cases.
+
+    Attributes:
+        mistakes: the mistake, and those that no case distinguishes from it.
+        cases: the ids of the cases that the mistake explains.
+        condition: the models in which the subject has the mistake, as a verb phrase in the plural; empty for all.
+    """
+
+    mistakes: tuple[str, ...]
+    cases: frozenset[str]
+    condition: str = ""
+
+
+def named_mistakes(
     cases: Mapping[str, CaseInMemory], observations: Mapping[str, Observation], passed: Iterable[str]
-) -> tuple[str, frozenset[str]] | None:
-    """Return the mistake that explains all wrong outputs, and the cases that it explains; None if there is not one.
+) -> list[NamedMistake]:
+    """Return the mistake that explains all wrong outputs, or else those that explain the wrong outputs of some cases.
 
     Failures by an error, and data sets with too many elements, are neither explained nor do they contradict a mistake.
 
@@ -86,14 +117,62 @@ def named_mistake(
         passed: the ids of the cases that the subject passes.
     """
     by_case = {id: list(_data_sets(cases[id], observed)) for id, observed in observations.items() if not observed.error}
-    right = (each for id in passed if cases[id].level is not Level.SILENT for each in _data_sets(cases[id]))
-    mistake = mistake_of_results([*(each for found in by_case.values() for each in found), *right])
-    if mistake is None:
-        return None
-    explained = (
-        id for id, found in by_case.items() if all(each.size <= MAX_ELEMENTS for each in found if each.is_wrong)
-    )
-    return mistake, frozenset(explained)
+    right = [each for id in passed if cases[id].level is not Level.SILENT for each in _data_sets(cases[id])]
+    results = [*(each for found in by_case.values() for each in found), *right]
+    wrong = {
+        id: sorted((each for each in found if each.is_wrong), key=attrgetter("size")) for id, found in by_case.items()
+    }
+    small = {id: found for id, found in wrong.items() if found and found[-1].size <= MAX_ELEMENTS}
+    if mistake := mistake_of_results(results):
+        return [NamedMistake((mistake,), frozenset(small))]
+    try:
+        return list(mistakes_of_parts(small, [each for each in results if not each.is_wrong]))
+    except SchemaError:
+        return []
+
+
+def mistakes_of_parts(wrong: Mapping[str, Sequence[NodeResult]], right: Sequence[NodeResult]) -> Iterator[NamedMistake]:
+    """Yield mistakes that each explain all wrong outputs of several cases, the one that explains most cases first.
+
+    Args:
+        wrong: the wrong results of each failing case, the smallest first.
+        right: the right results.
+    """
+    explaining = {id: found for id, results in wrong.items() if (found := _explaining_all(results))}
+    versions = {id: results[0].version for id, results in wrong.items()}
+    every = set().union(*explaining.values())
+    refuted: dict[int, set[str]] = defaultdict(set)
+    for version, own in groupby(sorted(right, key=attrgetter("version", "size")), key=attrgetter("version")):
+        for each in islice((one for one in own if one.size <= MAX_ELEMENTS), MAX_RIGHT_RESULTS):
+            answers = each.answers or each.run.answers()
+            refuted[version] |= set() if answers is None else failing_mistakes(each.run, answers, every)
+    while True:
+        gains = {
+            mistake: frozenset(
+                id for id, found in explaining.items() if mistake in found and mistake not in refuted[versions[id]]
+            )
+            for mistake in sorted(every)
+        }
+        cases = max(gains.values(), key=len, default=frozenset())
+        equal = tuple(mistake for mistake in gains if gains[mistake] == cases)
+        if len(cases) < MIN_CASES_OF_PART or len(equal) > MAX_ALTERNATIVES:
+            return
+        is_limited = any(equal[0] in found for found in refuted.values())
+        operator = wrong[min(cases)][0].run.node.op_type
+        numbers = " or ".join(map(str, sorted({versions[id] for id in cases})))
+        yield NamedMistake(equal, cases, f"have version {numbers} of {operator}" if is_limited else "")
+        explaining = {id: found for id, found in explaining.items() if id not in cases}
+
+
+def _explaining_all(results: Sequence[NodeResult]) -> set[str]:
+    """Return the mistakes that explain all of some wrong results."""
+    found: set[str] | None = None
+    for each in results:
+        assert each.outputs is not None
+        found = explaining_mistakes(each.run, each.outputs, each.answers, found)
+        if not found:
+            break
+    return found or set()
 
 
 def mistake_of_results(results: Iterable[NodeResult]) -> str | None:

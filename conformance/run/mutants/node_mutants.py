@@ -25,6 +25,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
+from itertools import chain
 from typing import Any, TypeAlias
 
 import ml_dtypes
@@ -210,13 +211,12 @@ def node_mutants(run: NodeRun, right: Sequence[Array]) -> list[NodeMutant]:
         *output_rules(run, right),
         *special_rules(run),
     ]
-    operator = run.node.op_type
-    equivalent = EQUIVALENT.get(operator, {})
-    return [
-        NodeMutant(f"{operator}-{mistake.replace(' ', '-')}", mistake, partial(_determined, compute))
-        for mistake, compute in rules
-        if mistake not in equivalent
-    ]
+    equivalent = EQUIVALENT.get(run.node.op_type, {})
+    return [_mutant(run, mistake, compute) for mistake, compute in rules if mistake not in equivalent]
+
+
+def _mutant(run: NodeRun, mistake: str, compute: Callable[[Answers], Answers | None]) -> NodeMutant:
+    return NodeMutant(f"{run.node.op_type}-{mistake.replace(' ', '-')}", mistake, partial(_determined, compute))
 
 
 def _determined(compute: Callable[[Answers], Answers | None], right: Answers) -> Answers | None:
@@ -437,6 +437,17 @@ def version_rules(run: NodeRun) -> Iterator[Rule]:
         older = NodeRun(run.node, run.schema.since_version - 1, run.inputs)
         if older.is_allowed():
             yield "computes an older version", partial(_if_distinguished, _evaluated(older))
+
+
+def newest_version_rules(run: NodeRun) -> Iterator[Rule]:
+    """Yield the mistake of computing the newest version of the operator, if that allows the node.
+
+    It only names mistakes: the mutants that measure cases are those of `node_mutants`.
+    """
+    newest = onnx.defs.get_schema(run.node.op_type, normal_domain(run.node.domain)).since_version
+    newer = NodeRun(run.node, newest, run.inputs)
+    if newest > run.schema.since_version and newer.is_allowed():
+        yield "computes the newest version", partial(_if_distinguished, _evaluated(newer))
 
 
 def _if_distinguished(compute: Callable[[Answers], Answers | None], right: Answers) -> Answers | None:
@@ -666,7 +677,8 @@ def failing_mistakes(run: NodeRun, right: Answers, among: Collection[str]) -> se
 
 def _changed_answers(run: NodeRun, right: Answers, among: Collection[str] | None) -> Iterator[tuple[str, Answers]]:
     """Yield the mistakes that have a meaning on a node, with their outputs."""
-    for mutant in node_mutants(run, [answer.expected for answer in right]):
+    newest = (_mutant(run, *rule) for rule in newest_version_rules(run))
+    for mutant in chain(node_mutants(run, [answer.expected for answer in right]), newest):
         if among is None or mutant.mistake in among:
             changed = mutant.compute(right)
             if changed is not None:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from msgspec import Meta, Struct, to_builtins
@@ -89,19 +89,31 @@ class DiagnosisRecord(StoredRecord):
 
     @classmethod
     def of_mistake(
-        cls, subject: str, operator: str, mistake: str, cases: Collection[str], failing: int
+        cls,
+        subject: str,
+        operator: str,
+        mistakes: Sequence[str],
+        cases: Collection[str],
+        failing: int,
+        condition: str = "",
     ) -> DiagnosisRecord:
-        """Return the record of a mistake of a node that explains some of the failing cases of its operator."""
+        """Return the record of a mistake of a node that explains some of the failing cases of its operator.
+
+        Args:
+            mistakes: the mistake, and those that no case distinguishes from it.
+        """
+        mutant, *others = (f"{operator}-{mistake.replace(' ', '-')}" for mistake in mistakes)
         return cls(
             subject=subject,
             operator=operator,
-            mutant=f"{operator}-{mistake.replace(' ', '-')}",
-            text=mistake,
+            mutant=mutant,
+            text=mistakes[0],
             explained=len(cases),
             failing=failing,
-            indistinguishable=[],
+            indistinguishable=others,
             cases=sorted(cases),
             jointly_explained=[],
+            condition=condition,
         )
 
 

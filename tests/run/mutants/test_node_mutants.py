@@ -7,6 +7,7 @@ import pytest
 from onnx import helper
 
 from conformance.exact.reference.oracle import Answer
+from conformance.run.diagnosis.node_diagnosis import NodeResult, mistakes_of_parts
 from conformance.run.mutants.node_mutants import (
     ADMISSIBLE,
     NodeRun,
@@ -90,6 +91,47 @@ def test_right_and_unrelated_results_have_no_explanation(operator):
     (right,) = (answer.expected for answer in run.answers())
     assert explaining_mistakes(run, [right]) == set()
     assert explaining_mistakes(run, [right * np.float32(1.5) + 7]) == set()
+
+
+CUBE = numbers(3, 5, 4)
+
+
+def softmax_of(axis: int, opset: int = 13) -> NodeRun:
+    return node_run("Softmax", [CUBE], opset=opset, axis=axis)
+
+
+def right_softmax(axis: int, opset: int = 13) -> NodeResult:
+    return NodeResult(softmax_of(axis, opset), None, None, is_wrong=False)
+
+
+def wrong_softmax(axis: int, output, opset: int = 13) -> dict[str, list[NodeResult]]:
+    return {f"test_axis_{axis}": [NodeResult(softmax_of(axis, opset), None, [output], is_wrong=True)]}
+
+
+def ignores_axis(axis: int) -> dict[str, list[NodeResult]]:
+    return wrong_softmax(axis, softmax_of(-1).answers()[0].expected)
+
+
+class TestMistakesOfParts:
+    def test_known_mistake_is_named_beside_another_one(self):
+        wrong = {**ignores_axis(0), **ignores_axis(1), **wrong_softmax(2, np.full_like(CUBE, np.nan))}
+        (found,) = mistakes_of_parts(wrong, [right_softmax(-1)])
+        assert (found.mistakes, found.cases, found.condition) == (("ignores axis",), {"test_axis_0", "test_axis_1"}, "")
+
+    def test_mistake_in_one_version_has_this_version_as_its_condition(self):
+        (found,) = mistakes_of_parts({**ignores_axis(0), **ignores_axis(1)}, [right_softmax(0, opset=11)])
+        assert (found.mistakes, found.condition) == (("ignores axis",), "have version 13 of Softmax")
+
+    def test_refuted_mistake_and_mistake_in_one_case_are_not_named(self):
+        assert not list(mistakes_of_parts({**ignores_axis(0), **ignores_axis(1)}, [right_softmax(0)]))
+        assert not list(mistakes_of_parts(ignores_axis(1), []))
+
+    def test_old_version_that_is_computed_as_the_newest_is_named(self):
+        wrong: dict[str, list[NodeResult]] = {}
+        for axis in (0, 1):
+            wrong |= wrong_softmax(axis, softmax_of(axis).answers()[0].expected, opset=11)
+        (found,) = mistakes_of_parts(wrong, [right_softmax(0), right_softmax(1)])
+        assert found.mistakes == ("computes the newest version",)
 
 
 def test_mistake_of_an_optional_input_needs_the_input():
