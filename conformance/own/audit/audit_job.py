@@ -46,6 +46,7 @@ from conformance.exact.models.arrays import (
     type_number,
 )
 from conformance.exact.models.external_data import initializer_arrays_in
+from conformance.exact.models.graphs import is_operator
 from conformance.exact.models.input_files import constant_node_values
 from conformance.own.audit.judgement import JudgedNode, JudgementOptions, ModelJudge
 from conformance.own.graphs.intermediate_values import ExposedValues, Exposure
@@ -178,6 +179,7 @@ class JudgementJob:
         key: what the exposed model belongs to.
         digest: SHA-256 of `record.json`, which has the digests of the model and of all values.
         ranges: the first and the last-plus-one number of the nodes of each chunk.
+        constants: the numbers of the nodes that are not judged, because they are constants.
         all_elements: whether every element of a large tensor is judged.
         data_folder: the folder of the model's external data; None if the model has all tensors.
     """
@@ -188,6 +190,7 @@ class JudgementJob:
     key: AuditKey
     digest: str
     ranges: tuple[tuple[int, int], ...]
+    constants: frozenset[int]
     all_elements: bool = False
     data_folder: Path | None = None
 
@@ -204,7 +207,8 @@ class JudgementJob:
         """See `conformance.base.jobs.job.Job`."""
         require_number(chunk.number, len(self.ranges))
         nodes = chunk.result.nodes
-        if [node.number for node in nodes] != [*range(*self.ranges[chunk.number])]:
+        wanted = [number for number in range(*self.ranges[chunk.number]) if number not in self.constants]
+        if [node.number for node in nodes] != wanted:
             raise MalformedError(f"chunk {chunk.number} has judgements of other nodes")
         if any(not 0 <= number < self.ranges[-1][1] for node in nodes for number in node.segment):
             raise MalformedError("a node was judged together with a node that does not exist")
@@ -269,12 +273,14 @@ class AuditWorkers:
         with _recording_errors(folder):
             _, digest = _read_stored_model(folder)
         ranges = chunk_ranges(exposed)
-        job = JudgementJob(folder.resolve(), key, digest, ranges, all_elements, exposed.data_folder)
+        nodes = exposed.model.graph.node
+        constants = frozenset(number for number, node in enumerate(nodes) if is_operator(node, "Constant"))
+        job = JudgementJob(folder.resolve(), key, digest, ranges, constants, all_elements, exposed.data_folder)
         judged: list[JudgedNode] = []
         with JobState(folder / f"chunks{'-all' if all_elements else ''}.jsonl", job) as state:
             for chunk in run_job(job, self.workers, state):
                 judged += chunk.result.nodes
-                progress(len(judged), len(exposed.model.graph.node))
+                progress(len(judged), len(nodes))
         return ModelJudge(exposed.model, exposed.values).complete(judged)
 
 
