@@ -22,6 +22,11 @@ if TYPE_CHECKING:
 _FAMILY = "family"
 """Key of a TOML file that holds the display name of its operator or pass."""
 
+_BACKEND_FAMILY = "family_of_backends"
+"""Key of a TOML file that holds another display name for what its clauses test on backends."""
+
+_NAMES = frozenset((_FAMILY, _BACKEND_FAMILY))
+
 
 @dataclass(frozen=True)
 class Passage:
@@ -76,6 +81,7 @@ class Clause:
         conclusion: how the passages support the text.
         reason: why, as one or two sentences.
         output: the output that is wrong if a backend violates the clause; empty if it can be any output.
+        is_of_pass: whether only a graph optimizer can violate the clause.
     """
 
     id: str
@@ -85,6 +91,7 @@ class Clause:
     conclusion: Conclusion = Conclusion.NOT_IN_ONNX
     reason: str = ""
     output: str = ""
+    is_of_pass: bool = False
 
 
 def text_digest(text: str) -> str:
@@ -95,14 +102,20 @@ def text_digest(text: str) -> str:
 @cache
 def clauses() -> Mapping[str, Clause]:
     """Return all clauses by id, in file order."""
-    entries = ((id, entry) for table in _tables() for id, entry in table.items() if id != _FAMILY)
+    entries = ((id, entry) for table in _tables() for id, entry in table.items() if id not in _NAMES)
     return {id: msgspec.convert({"id": id, **entry}, Clause) for id, entry in entries}
 
 
 @cache
 def family_titles() -> Mapping[str, str]:
     """Return the display name of an operator or pass for each first part of a clause id."""
-    return {id.partition(".")[0]: table[_FAMILY] for table in _tables() for id in table if id != _FAMILY}
+    return {id.partition(".")[0]: table[_FAMILY] for table in _tables() for id in table if id not in _NAMES}
+
+
+@cache
+def backend_family_titles() -> Mapping[str, str]:
+    """Return the display names on backends by those of `family_titles`, where they differ."""
+    return {table[_FAMILY]: table[_BACKEND_FAMILY] for table in _tables() if _BACKEND_FAMILY in table}
 
 
 @cache

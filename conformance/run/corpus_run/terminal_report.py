@@ -182,7 +182,7 @@ def print_outcome(outcome: Outcome, options: OutputOptions) -> None:
     print_table(_verdict_rows(outcome), 3, err=options.to_stderr)
     lines = [_selection_line(outcome), *(share.sentence for share in outcome.node_shares), *_notes(outcome)]
     lines += [counts.weaker_sentence] if counts.weaker_sentence else []
-    lines += [*_group_lines(outcome.groups, options.detail), *_unexplained(outcome, options.detail)]
+    lines += [*_group_lines(outcome, options.detail), *_unexplained(outcome, options.detail)]
     lines += map(one_line, [*outcome.missing_operators, *outcome.other_operators])
     lines += [_next_command(outcome.groups, options)] if outcome.groups and options.keeps_corpus else []
     for line in lines:
@@ -206,11 +206,13 @@ def _selection_line(outcome: Outcome) -> str:
     return f"{line} (the other {others} test a {missing}, and no {missing} is named)"
 
 
-def _group_lines(groups: Sequence[FailureGroup], detail: Detail) -> Iterator[str]:
+def _group_lines(outcome: Outcome, detail: Detail) -> Iterator[str]:
     """Yield lines with the failure groups of each subject and the evidence of one case per group.
 
     If there are few failing cases, the evidence of all is included.
     """
+    groups = outcome.groups
+    kinds = {subject.id: subject.kind for subject in outcome.header.subjects}
     has_few_cases = sum(len(group.cases) for group in groups) <= EVIDENCE_CASES
     is_complete = detail is Detail.CASES
     for subject in dict.fromkeys(group.subject for group in groups):
@@ -219,18 +221,21 @@ def _group_lines(groups: Sequence[FailureGroup], detail: Detail) -> Iterator[str
         yield ""
         yield f"{subject}: {format_group_counts([group.cases for group in own])}"
         for number, group in enumerate(printed, 1):
-            yield from _group(number, group, with_all_evidence=has_few_cases or is_complete, with_all_ids=is_complete)
+            has_all = has_few_cases or is_complete
+            yield from _group(number, group, kinds[subject], with_all_evidence=has_all, with_all_ids=is_complete)
         if more := own[len(printed) :]:
             yield f"and {format_group_counts([group.cases for group in more])} more: -v prints them"
     if groups:
         yield ""
 
 
-def _group(number: int, group: FailureGroup, *, with_all_evidence: bool, with_all_ids: bool) -> Iterator[str]:
+def _group(
+    number: int, group: FailureGroup, kind: str, *, with_all_evidence: bool, with_all_ids: bool
+) -> Iterator[str]:
     yield f"{number}. {one_line(truncate_line(group.sentence))} ({count_cases(len(group.cases))})"
     texts = {id: ClauseRecord(clause.text, clause.source) for id, clause in clauses().items()}
     for case, result in group.smallest[: None if with_all_evidence else 1]:
-        yield f"   {case.case}: {case.title}"
+        yield f"   {case.case}: {case.title_on(kind)}"
         yield from (f"     {line}" for line in short_evidence(result, violated_clause(group, case, result), texts))
     if with_all_ids and (others := group.cases[len(group.smallest) :]):
         yield "   and"

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from conformance.base.errors import nearest_name
 from conformance.base.verdicts import Level, Verdict
 from conformance.corpus.cases.case import CaseKind
+from conformance.exact.clauses import backend_family_titles
 from conformance.run.expectations.support import SupportCounter
 from conformance.run.results.failure_groups import location_file
 from conformance.run.results.missing_operators import named_operators
@@ -356,7 +357,10 @@ class PassCriterion:
                 meant = ", ".join(unnamed_checks(result, self.settings.level, expected.checks if expected else ()))
             case UnexpectedKind.OTHER_CAUSE if expected:
                 location, meant = location_file(location), expected.mutants[0]
-        self._unexpected[UnexpectedGroup(kind, subject, facts().family, verdict, location, meant)].append(case)
+        family = facts().family
+        if self._kinds.get(subject) == SubjectKind.BACKEND:
+            family = backend_family_titles().get(family, family)
+        self._unexpected[UnexpectedGroup(kind, subject, family, verdict, location, meant)].append(case)
         return False
 
     def reasons(

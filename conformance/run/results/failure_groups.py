@@ -288,17 +288,26 @@ def violated_clauses(case: CaseRecord, outputs: Sequence[OutputEvidence]) -> tup
 
     A clause about another output is left out. X_new is computed from the other outputs, so its clauses are left out if
     another output is wrong too. If no clause is left, the result is the formula of the wrong output. A clause about a
-    mode that no node has is replaced by the clause about the mode of the nodes.
+    mode that no node has is replaced by the clause about the mode of the nodes. The clauses
+    of a case of a pass are about graph optimizers: the result is then the clauses about the operators in its model.
     """
     wrong = {strip_tensor_number(output.name) for output in outputs if output.violation is not None}
     first = wrong - {_COMPUTED_LAST} or wrong
     clauses = [_of_used_mode(clause, case) for clause in case.clauses]
     known = specification_clauses()
+    if wrong and any(known[clause].is_of_pass for clause in clauses if clause in known):
+        clauses = _operator_clauses(case)
     concerned = {clause: known[clause].output if clause in known else "" for clause in clauses}
     if candidates := tuple(clause for clause in clauses if not concerned[clause] or concerned[clause] in first):
         return candidates
     formulas = (f"{clause.partition('.')[0]}.{name.lower()}" for clause in clauses[:1] for name in sorted(first))
     return tuple(filter(known.__contains__, formulas)) or tuple(clauses)
+
+
+def _operator_clauses(case: CaseRecord) -> list[str]:
+    """Return the clauses about the operators before ArgMax in a case, or else the clause about the index."""
+    names = (re.sub(r"(?<=[a-z])(?=[A-Z])", "_", node.op_type).lower() for node in case.model.nodes)
+    return [id for name in names if (id := f"monotone.{name}") in specification_clauses()] or ["argmax.index"]
 
 
 _MODES = ("standard", "nesterov")

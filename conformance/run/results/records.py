@@ -12,6 +12,7 @@ from msgspec import Meta, Struct, to_builtins
 
 from conformance.base.serialization.decoding import Count, NonEmpty, Positive, Seconds, StoredRecord
 from conformance.base.verdicts import CheckKind, Level, OptimizerRunName, Phase, RewriteEffect, Verdict
+from conformance.corpus.cases.case import CaseKind
 from conformance.corpus.cases.case_loading import DataSetPreview, ExpectedOutput, RewriteDocument, read_case_json
 from conformance.corpus.cases.corpus import corpus_label
 from conformance.exact.clauses import family_titles
@@ -195,6 +196,12 @@ class CaseRow(_CaseUses):
         """The name of the operator or pass that the case tests: from its first clause, or else its first tag."""
         named = self.clauses[0].partition(".")[0] if self.clauses else next(iter(self.tags), self.kind)
         return family_titles().get(named, named)
+
+    def title_on(self, subject_kind: str) -> str:
+        """Return the title. That of a case of a pass is about graph optimizers: a backend runs the model as written."""
+        if self.kind == CaseKind.PASS and subject_kind == SubjectKind.BACKEND:
+            return f"A backend runs the model as written (a graph optimizer: {self.title})"
+        return self.title
 
 
 class CaseRecord(CaseRow, tag_field="record", tag="case"):

@@ -260,6 +260,15 @@ class TestRequiredOperators:
         assert [reason.rpartition(" ")[2] for reason in required] == ["acme"]
 
 
+def test_reason_of_a_backend_does_not_name_the_pass():
+    pass_facts = CaseFacts("eliminate_nop_monotone_argmax", frozenset({"Exp", "ArgMax"}))
+    criterion = new_criterion()
+    for number in range(2):
+        judge(criterion, FAIL, f"test_{number}", facts=pass_facts)
+    (reason,) = reasons(criterion)
+    assert pass_facts.family not in reason
+
+
 ADAM_FLOAT = CaseFacts("Adam", frozenset({"Adam"}), supports={"backend": frozenset({"Adam[float]"})})
 
 

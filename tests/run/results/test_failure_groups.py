@@ -345,3 +345,19 @@ def test_violated_clause_is_about_the_wrong_output(operator, clauses, wrong, exp
 def test_clause_of_a_diagnosed_group_is_that_of_the_mutant():
     (group,) = found(failure("test_a"), diagnoses=[replace(DIAGNOSIS, cases=["test_a"], clause="adam.h_sqrt")])
     assert group.clause == "adam.h_sqrt"
+
+
+@pytest.mark.parametrize(
+    ("operators", "clauses", "expected"),
+    [
+        (("LogSoftmax", "ArgMax"), ["monotone.valid", "monotone.exp"], ("monotone.log_softmax",)),
+        (("Neg", "ArgMax"), ["monotone.other_producer"], ("argmax.index",)),
+        (("Exp", "ArgMax"), ["monotone.names"], ("monotone.names",)),
+    ],
+)
+def test_backend_violates_a_clause_about_operators_in_a_case_of_a_pass(operators, clauses, expected):
+    given = make_case(kind="pass", clauses=clauses, model={"nodes": [{"op_type": name} for name in operators]})
+    outputs = [OutputEvidence(0, "index", "index", violation=Violation(Kind.NO_ARRAY))]
+    assert violated_clauses(given, outputs) == expected
+    assert given.title_on("optimizer") == given.title
+    assert given.title_on("backend") != given.title
