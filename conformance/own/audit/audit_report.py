@@ -16,6 +16,7 @@ from conformance.exact.judgement.distances import noticed_text
 from conformance.exact.judgement.node_comparison import JudgedElement, bound_source, number_text
 from conformance.exact.models.graphs import operator_text
 from conformance.own.audit.judgement import JudgedNode, NodeJudgement, NodeVerdict
+from conformance.own.graphs.intermediate_values import Exposure
 from conformance.own.graphs.reading import LoadedModel, ModelRecord
 
 if TYPE_CHECKING:
@@ -41,7 +42,8 @@ class OperatorRow(
     """The numbers of nodes of one operator by verdict, and the largest share of a bound.
 
     Nodes that are judged at level `should` only are counted apart from the judged ones. `is_correctly_rounded` states
-    whether all elements are exact results that were rounded once.
+    whether all elements are exact results that were rounded once. `missing` counts the judged nodes without known
+    outputs, which have no share of a bound.
     """
 
     operator: str
@@ -51,8 +53,14 @@ class OperatorRow(
     wrong: int = 0
     unspecified: int = 0
     not_judged: int = 0
+    missing: int = 0
     share: float = 0.0
     is_correctly_rounded: bool = True
+
+    @property
+    def has_share(self) -> bool:
+        """Whether an output of a judged node was compared."""
+        return self.judged + self.at_should > self.missing
 
 
 def operator_rows(nodes: Sequence[JudgedNode]) -> list[OperatorRow]:
@@ -68,6 +76,9 @@ def operator_rows(nodes: Sequence[JudgedNode]) -> list[OperatorRow]:
         row.at_should += node.level is not Level.MUST
         row.wrong += node.verdict is NodeVerdict.WRONG
         row.unspecified += node.verdict is NodeVerdict.UNSPECIFIED
+        if node.covered_by is not None:
+            row.missing += 1
+            continue
         row.share = max(row.share, node.level_share)
         row.is_correctly_rounded &= node.is_correctly_rounded
     return sorted(rows.values(), key=lambda row: (-row.wrong, -row.nodes, row.operator))
@@ -94,9 +105,23 @@ def reasons(nodes: Sequence[JudgedNode]) -> list[tuple[str, int]]:
     return counts.most_common()
 
 
+def audit_title(audit: SubjectAudit) -> str:
+    """Return the subject, its version if it is known, and the data set of an audit."""
+    return f"{f'{audit.subject} {audit.version}'.strip()}, {audit.data_set}"
+
+
+def ways_text(audit: SubjectAudit) -> str:
+    """Return the number of values by the way they were obtained, and why not by added outputs alone."""
+    ways = (f"{count} {'' if way in _MISSING else 'by '}{way}" for way, count in audit.ways.items())
+    return ", ".join(ways) + (f" ({audit.remark})" if audit.remark else "")
+
+
+_MISSING = {Exposure.HIDDEN, Exposure.UNRECORDED}
+
+
 def text_lines(audit: SubjectAudit) -> Iterator[str]:
     """Yield the lines that the terminal shows for one subject and data set."""
-    yield f"{audit.subject} {audit.version}, {audit.data_set}"
+    yield audit_title(audit)
     if audit.failure:
         yield f"  The subject does not run the model: {audit.failure}"
         return
@@ -104,14 +129,13 @@ def text_lines(audit: SubjectAudit) -> Iterator[str]:
         yield "  The first and the second run of the prepared model return different outputs."
     if not audit.repeats_when_prepared_again:
         yield "  The model returns different outputs when it is prepared again."
-    ways = ", ".join(f"{count} by {way}" for way, count in audit.ways.items())
-    yield f"  values: {ways}{f' ({audit.remark})' if audit.remark else ''}"
+    yield f"  values: {ways_text(audit)}"
     rows = operator_rows(audit.nodes)
     width = max([len("operator"), *(len(row.operator) for row in rows)])
     yield f"  {'operator':{width}}  nodes  judged  at should  wrong  unspecified  not judged  largest error / bound"
     for row in rows:
         share = "-"
-        if row.not_judged < row.nodes:
+        if row.has_share:
             share = share_text(row.share, is_correctly_rounded=row.is_correctly_rounded)
         yield (
             f"  {row.operator:{width}}  {row.nodes:5}  {row.judged:6}  {row.at_should:9}  {row.wrong:5}"
@@ -239,7 +263,11 @@ class JudgedShare(msgspec.Struct):
         open_nodes: the number of nodes that were compared, and most of whose elements are unspecified or have no useful
             bound.
         weak_nodes: the number of nodes on which an error of 1 % in every element would pass.
-        unjudged: the number of nodes that were not judged, by operator, the most frequent first.
+        covered: the number of nodes whose outputs are missing, and that were judged only together with later nodes.
+        groups: the number of groups of such nodes with a later node.
+        largest_group: the number of nodes in the largest one.
+        passing: the largest relative error that would pass in every element of an output of one of the groups.
+        unjudged: the number of nodes that were not judged, also not with later nodes, by operator.
         share: the smallest one of the judged shares of the nodes, the elements and the arithmetic, without unspecified
             elements and without nodes that have no other elements. Weakly judged nodes are not judged here.
     """
@@ -260,6 +288,10 @@ class JudgedShare(msgspec.Struct):
     all_operations: int = 0
     open_nodes: int = 0
     weak_nodes: int = 0
+    covered: int = 0
+    groups: int = 0
+    largest_group: int = 0
+    passing: float = 0.0
     unjudged: dict[str, int] = {}
     share: float = 0.0
 
@@ -271,7 +303,9 @@ class JudgedShare(msgspec.Struct):
         useless = [node.useless_bounds(level) for node in nodes]
         verdicts = Counter(node.verdict for node in nodes)
         weak = sum(len(audit.weak_nodes(level)) for audit in audits)
-        unjudged = Counter(operator_name(node) for node in nodes if node.verdict is NodeVerdict.NOT_JUDGED)
+        groups = [each for audit in audits for each in _groups(audit)]
+        left_out = [node for node in nodes if node.verdict is NodeVerdict.NOT_JUDGED and node.covered_by is None]
+        unjudged = Counter(map(operator_name, left_out))
         found = cls(
             nodes=len(judged),
             should_nodes=sum(node.is_judged_at(Level.SHOULD) and node.level is Level.SHOULD for node in nodes),
@@ -291,6 +325,10 @@ class JudgedShare(msgspec.Struct):
             all_operations=sum(node.operations for node in nodes),
             open_nodes=sum(node.is_open(level) for node in nodes),
             weak_nodes=weak,
+            covered=sum(node.covered_by is not None for node in nodes),
+            groups=len(groups),
+            largest_group=max((1 + len(node.together) for node in groups), default=0),
+            passing=max((node.noticed_at(level) for node in groups), default=0.0),
             unjudged=dict(unjudged.most_common()),
         )
         closed = [node for node in nodes if node.unspecified < max(node.elements, 1)]
@@ -339,10 +377,25 @@ class JudgedShare(msgspec.Struct):
             text += f", {self.unspecified} unspecified"
         if self.weak_nodes:
             text += f", {self.weak_nodes} weakly judged"
+        if self.covered:
+            groups = "in 1 group" if self.groups == 1 else f"in {self.groups} groups, the largest"
+            text += f"; {self.covered} without known outputs, judged only together with later nodes {groups} of "
+            text += f"{self.largest_group} nodes: {_passing_text(self.passing)} of an output would pass"
         listed = [f"{count} {operator}" for operator, count in self.unjudged.items()]
         if len(listed) > MAX_LISTED_OPERATORS:
             listed[MAX_LISTED_OPERATORS:] = ["…"]
         return f"{text}; not judged: {', '.join(listed)}" if listed else text
+
+
+def _groups(audit: SubjectAudit) -> list[JudgedNode]:
+    """Return the nodes together with which alone others were judged."""
+    numbers = {node.covered_by for node in audit.nodes}
+    return [node for node in audit.nodes if node.number in numbers]
+
+
+def _passing_text(noticed: float) -> str:
+    """Return which error of every element of an output would pass."""
+    return f"an error of {min(100.0, 100 * noticed):.2g} % in every element" if noticed else "no error"
 
 
 def _more_at_should(count: int) -> str:
@@ -399,7 +452,7 @@ def node_noticed_text(node: JudgedNode) -> str:
 
 def weak_text(node: JudgedNode) -> str:
     """Return which errors of a node would pass."""
-    text = f"{_place(node)}: an error of {_percent(min(1.0, node.noticed))} in every element would pass"
+    text = f"{_place(node)}: {_passing_text(node.noticed)} would pass"
     return f"{text}; so would a lost one of {node.terms} terms" if node.noticed * node.terms > 1 < node.terms else text
 
 
@@ -411,7 +464,8 @@ def _place(node: JudgedNode) -> str:
     if node.verdict is not NodeVerdict.WRONG:
         return f"{place} (judged together with {', '.join(node.together)})"
     region = dict(zip((*node.segment, node.number), (*node.together, node.name), strict=True))
-    place = f"nodes {', '.join(region.values())}, which the runtime computes together"
+    is_recorded = node.way == Exposure.RECORDED  # then the suite does not know what the runtime computes together
+    place = f"nodes {', '.join(region.values())}, {'judged' if is_recorded else 'which the runtime computes'} together"
     if node.wrong_alone is None:
         return place
     causes = ", ".join(f"{number} {region[number]}" for number in node.wrong_alone)

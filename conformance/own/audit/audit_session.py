@@ -260,7 +260,7 @@ def audit_recorded(
 ) -> SubjectAudit:
     """Judge the nodes of a model on values that were recorded elsewhere; no model runs.
 
-    A value that was not recorded is hidden: the nodes around it are judged together.
+    The nodes around a value that was not recorded are judged together. Only the last of them counts as judged.
 
     Args:
         model: the model.
@@ -278,7 +278,7 @@ def audit_recorded(
     arrays = {name: value for name, value in given.items() if name not in others}
     computed = [name for node in graph.node for name in node.output if name and name not in constants]
     ways = dict.fromkeys(constants, Exposure.CONSTANT) | dict.fromkeys(inputs, Exposure.OUTPUT)
-    ways |= {name: Exposure.RECORDED if name in recorded.values else Exposure.HIDDEN for name in computed}
+    ways |= {name: Exposure.RECORDED if name in recorded.values else Exposure.UNRECORDED for name in computed}
     values = ExposedValues(
         {**constants, **arrays},
         ways,
@@ -512,6 +512,7 @@ def _renumbered(audit: SubjectAudit, numbers: Sequence[int]) -> SubjectAudit:
             segment=tuple(numbers[each] for each in node.segment),
             wrong_alone=None if node.wrong_alone is None else tuple(numbers[each] for each in node.wrong_alone),
             origin=None if node.origin is None else numbers[node.origin],
+            covered_by=None if node.covered_by is None else numbers[node.covered_by],
         )
 
     edges = dict.fromkeys((numbers[first], numbers[second]) for first, second in audit.edges)

@@ -338,7 +338,9 @@ class Confirmation:
 
     @cached_property
     def _hidden(self) -> frozenset[str]:
-        return frozenset(name for name, way in self.exposed.ways.items() if way is Exposure.HIDDEN)
+        return frozenset(
+            name for name, way in self.exposed.ways.items() if way in (Exposure.HIDDEN, Exposure.UNRECORDED)
+        )
 
     @cached_property
     def _exposed(self) -> frozenset[str]:

@@ -122,6 +122,8 @@ class NodeJudgement(Struct, frozen=True, forbid_unknown_fields=True):
         text: how the page of the operator changed within this version, if the outputs follow an earlier text; otherwise
             None.
         together: the names of the nodes that were judged together with this node.
+        covered_by: the number of the later node with which alone it could be judged, because its own outputs are
+            missing; otherwise None.
         accumulated: the largest error against the exact value of the whole model; None if that is not known.
         origin: the number of the node from which most of the accumulated error comes; None if that is not known.
     """
@@ -156,6 +158,7 @@ class NodeJudgement(Struct, frozen=True, forbid_unknown_fields=True):
     wrong_alone: tuple[int, ...] | None = None
     text: str | None = None
     together: tuple[str, ...] = ()
+    covered_by: int | None = None
     accumulated: float | None = None
     origin: int | None = None
 
@@ -177,8 +180,11 @@ class NodeJudgement(Struct, frozen=True, forbid_unknown_fields=True):
         """
         if self.verdict is not NodeVerdict.CORRECT or not self.level.is_within(level) or self.is_empty:
             return False
-        noticed = self.noticed if level is Level.MUST else min(self.noticed, self.should_noticed)
-        return noticed > max(MAX_NOTICED, 2 * _spacing(self.type))
+        return self.noticed_at(level) > max(MAX_NOTICED, 2 * _spacing(self.type))
+
+    def noticed_at(self, level: Level) -> float:
+        """Return the smallest relative error that would be wrong at a level if all elements of any output had it."""
+        return self.noticed if level is Level.MUST else min(self.noticed, self.should_noticed)
 
 
 MAX_NOTICED = 0.01
@@ -242,6 +248,9 @@ class _Hidden:
 
 _DEFAULT_OPTIONS = JudgementOptions()
 
+UNRECORDED = "not recorded, and judged only together with later nodes: add intermediate values to --outputs"
+"""Why a node is not judged whose outputs were not recorded."""
+
 MAX_REMEMBERED_BYTES = 256
 MAX_REMEMBERED_NODES = 4096
 """Maximum size of the operands and outputs of a node whose judgement is remembered, and maximum number of such nodes.
@@ -285,7 +294,8 @@ class ModelJudge:
     def complete(self, judged: Iterable[JudgedNode]) -> list[JudgedNode]:
         """Return the final judgements from those of all nodes on their own.
 
-        A node without a known output has the judgement of the node that was judged together with it.
+        A node without a known output has the judgement of the node that was judged together with it, if the runtime
+        computes them together. If its outputs were only not recorded, it is not judged.
         """
         own = sorted(judged, key=lambda node: node.number)
         names = {each.number: each.name for each in own}
@@ -305,10 +315,13 @@ class ModelJudge:
                         level=later.level,
                         noticed=later.noticed,
                         should_noticed=later.should_noticed,
+                        covered_by=later.number,
                         reason=f"judged together with {later.name}",
                     )
+                    if each.way == Exposure.UNRECORDED:
+                        final = structs.replace(final, verdict=NodeVerdict.NOT_JUDGED, reason=UNRECORDED)
                 else:
-                    reason = "its value is hidden, and no later value that depends on it could be judged"
+                    reason = "its value is missing, and no later value that depends on it could be judged"
                     final = structs.replace(final, verdict=NodeVerdict.NOT_JUDGED, reason=reason)
             complete.append(final)
         return complete

@@ -58,6 +58,7 @@ class Exposure(StrEnum):
         GROUP: it was exposed with some others as an output; the model's outputs kept their bits.
         CUT: the node was run as a model of its own on the known values.
         RECORDED: it was recorded elsewhere, in a run of the whole model.
+        UNRECORDED: other values were recorded elsewhere, and this one was not.
         HIDDEN: exposing it changes the model's outputs, or it is too large; the nodes around it are judged together.
         CONSTANT: it is an initializer or a constant.
         STAND_IN: it is hidden, and zeros of its type and shape stand for it where the node is probed.
@@ -68,6 +69,7 @@ class Exposure(StrEnum):
     GROUP = "group of added outputs"
     CUT = "cut model"
     RECORDED = "recorded elsewhere"
+    UNRECORDED = "not recorded"
     HIDDEN = "hidden"
     CONSTANT = "constant"
     STAND_IN = "stand-in"

@@ -91,8 +91,13 @@ def test_nodes_around_a_value_that_is_missing_are_judged_together(
     values = {"Y": RIGHT["Y"] * np.float32(factor)}
     ended = command("audit", model, "--outputs", *write_npz(tmp_path, values), "--json", tmp_path / "a.json")
     assert ended.status == status
-    nodes = json.loads((tmp_path / "a.json").read_text())["audits"][0]["nodes"]
-    assert nodes[2]["together"] == ["a", "b"]
+    (audit,) = json.loads((tmp_path / "a.json").read_text())["audits"]
+    assert audit["nodes"][2]["together"] == ["a", "b"]
+    assert [node["covered_by"] for node in audit["nodes"]] == [2, 2, None]
+    judged = audit["judged"]
+    assert [judged[key] for key in ("nodes", "covered", "groups", "largest_group", "unjudged")] == [1, 2, 1, 3, {}]
+    assert 0 < judged["passing"] < 1e-6
+    assert judged["share"] == pytest.approx(1 / 3)
 
 
 def test_intermediate_value_that_a_fused_kernel_rounds_differently_is_not_wrong(
