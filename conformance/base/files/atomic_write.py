@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import io
 import os
 import secrets
 import signal
@@ -18,6 +19,7 @@ import stat
 import struct
 import sys
 import threading
+import zlib
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import gettempdir
@@ -97,6 +99,62 @@ _READ_SIZE = 2**20
 
 GZIP_SUFFIX = ".gz"
 """Suffix of files that gzip packed."""
+
+
+MAX_GZIP_MEMBERS = 2**16
+"""Maximum number of parts of a packed file; tools that pack a file in parts write one for 64 KiB or more."""
+
+_PACKED_CHUNK_BYTES = 2**14
+
+
+def unpack_gzip(source: BinaryIO) -> BinaryIO:
+    """Return a stream with the content of a stream that gzip packed.
+
+    The module of Python reads the header of a part byte by byte, which takes long for a header of many megabytes.
+
+    Reading raises `OSError` for too many parts, `EOFError` for a truncated part, and `zlib.error` for a damaged part.
+    """
+    return io.BufferedReader(_GzipStream(source), _READ_SIZE)
+
+
+class _GzipStream(io.RawIOBase):
+    """The raw stream of `unpack_gzip`."""
+
+    def __init__(self, source: BinaryIO) -> None:
+        self._source = source
+        self._decoder = zlib.decompressobj(zlib.MAX_WBITS + 16)
+        self._packed = b""
+        self._members = 0
+        self._is_within = True  # an empty file is truncated
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        unpacked = b""
+        while not unpacked:
+            self._packed = self._packed or self._source.read(_PACKED_CHUNK_BYTES)
+            if not self._is_within:
+                self._packed = self._packed.lstrip(b"\0")  # padding
+            if not self._packed:
+                break
+            self._is_within = True
+            unpacked = self._decoder.decompress(self._packed, len(buffer))
+            self._packed = self._decoder.unconsumed_tail
+            if self._decoder.eof:
+                self._next_member()
+        if not unpacked and self._is_within:
+            raise EOFError("it ends before the end of its packed content")
+        buffer[: len(unpacked)] = unpacked
+        return len(unpacked)
+
+    def _next_member(self) -> None:
+        self._packed = self._decoder.unused_data
+        self._decoder = zlib.decompressobj(zlib.MAX_WBITS + 16)
+        self._members += 1
+        self._is_within = False
+        if self._members >= MAX_GZIP_MEMBERS:
+            raise OSError(errno.EFBIG, f"it has more than {MAX_GZIP_MEMBERS} packed parts")
 
 
 def open_standard_streams() -> None:

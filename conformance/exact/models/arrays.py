@@ -285,6 +285,19 @@ def item_type(type: onnx.TypeProto) -> onnx.TypeProto:
     return item_type(getattr(type, kind).elem_type) if kind in ("sequence_type", "optional_type") else type
 
 
+_ELEMENTS = {"sequence_type": ("tensor_type",), "optional_type": ("tensor_type", "sequence_type")}
+"""The types whose sequences and optionals are inputs of an operator."""
+
+
+def has_operator(type: onnx.TypeProto) -> bool:
+    """Return whether an operator takes values of a type; none takes a sequence of sequences or of maps."""
+    kind = type.WhichOneof("value")
+    if kind not in _ELEMENTS:
+        return kind in ("tensor_type", "map_type")
+    element = getattr(type, kind).elem_type
+    return element.WhichOneof("value") in _ELEMENTS[kind] and has_operator(element)
+
+
 def parse_value(content: bytes, type: onnx.TypeProto) -> Value:
     """Return the value in a file of onnx's test data: a tensor, a map, or a sequence or an optional of tensors.
 

@@ -34,6 +34,7 @@ from conformance.exact.reference.enclosures.machine_learning import MAP_OPERATOR
 from conformance.exact.reference.enclosures.open_elements import leave_large_states_open
 from conformance.exact.reference.enclosures.sequences import EnclosureTensors
 from conformance.exact.reference.nodes import (
+    TOO_LARGE,
     Node,
     attribute_values,
     call_attributes,
@@ -148,10 +149,6 @@ class LiveValues(dict[str, Any]):
             if self._last_use.get(name, -1) <= number:
                 self.pop(name, None)
                 self._live -= self._sizes.pop(name, 0)
-
-
-TOO_LARGE = "it is too large"
-"""The beginning of the reason why the outputs of a large node are not judged."""
 
 
 @dataclass

@@ -24,6 +24,22 @@ if TYPE_CHECKING:
 MAX_OPERANDS = 10_000
 """Maximum number of operands of a node that is evaluated."""
 
+MAX_STEPS = 2**26
+"""Maximum number of steps of a node whose attributes or operands, and not its sizes, determine how many it takes."""
+
+TOO_LARGE = "it is too large"
+"""The beginning of the reason why the outputs of a large node are not judged."""
+
+
+def check_steps(count: int) -> None:
+    """Check that the computation of a node does not take too long, before it begins.
+
+    Raises:
+        Unsupported: it does.
+    """
+    if count > MAX_STEPS:
+        raise Unsupported(f"{TOO_LARGE}: its computation takes {count:.3g} steps, more than {MAX_STEPS:,}")
+
 
 @dataclass(frozen=True)
 class Node:

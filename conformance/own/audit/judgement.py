@@ -33,11 +33,11 @@ from conformance.exact.models.graphs import find_producers, is_operator, names_t
 from conformance.exact.models.input_files import DeclaredInput
 from conformance.exact.reference.formulas.linear import FLOAT
 from conformance.exact.reference.node_enclosures import (
-    TOO_LARGE,
     LiveValues,
     NodeScope,
     inner_node_count,
 )
+from conformance.exact.reference.nodes import TOO_LARGE
 from conformance.exact.reference.numbers.enclosure import Enclosure
 from conformance.exact.reference.oracle import EVALUATION_ERRORS
 from conformance.exact.reference.tolerances import NARROW, SILENCES

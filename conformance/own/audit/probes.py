@@ -42,6 +42,9 @@ MAX_REPETITIONS = 8
 MAX_PROBED_ELEMENTS = 2**14
 """Maximum number of elements of the operands and results of a node that is probed."""
 
+MAX_PROBED_OPERANDS = 2**12
+"""Maximum number of operands of all probes of a node that has more than a hundred operands; two probes always run."""
+
 MAX_SUMMED_ELEMENTS = 2**20
 """Maximum number of elements of the operands and results of a sum that is probed with exact sums."""
 
@@ -206,6 +209,7 @@ def _probe(
     kinds = _free_operands(main_opset(model), node, exposed)
     hard = hard_numbers_of(node, main_opset(model), exposed.values)
     times = count * _repetitions([single.inputs[name] for name in kinds if name in single.inputs])
+    times = min(times, max(2, MAX_PROBED_OPERANDS // max(1, len(kinds))))
     probes = [
         {
             name: hard_elements(node, exposed.values, name, kinds[name], probe, hard) if name in kinds else array

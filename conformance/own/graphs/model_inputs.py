@@ -40,6 +40,7 @@ from conformance.exact.models.arrays import (
     check_shape,
     dimension_text,
     element_count,
+    has_operator,
     is_text,
     item_type,
     object_array,
@@ -263,8 +264,14 @@ def _make_value(
     nodes: Sequence[onnx.NodeProto],
     most: int,
 ) -> Value:
-    """Return a tensor, a map, the item of an optional, or `ITEMS` items of a sequence with the given shape."""
+    """Return a tensor, a map, the item of an optional, or `ITEMS` items of a sequence with the given shape.
+
+    Raises:
+        UsageError: no operator takes values of its type.
+    """
     kind = value.type.WhichOneof("value")
+    if not has_operator(value.type):
+        raise UsageError("cannot-make-input.inputs", name=value.name)
     if kind == "optional_type":
         return _make_value(element_info(value), shapes, seed, nodes, most)
     if kind == "sequence_type":

@@ -13,7 +13,7 @@ import numpy as np
 from onnx import helper
 
 from conformance.base.errors import UsageError
-from conformance.exact.models.arrays import item_type, map_of_type, tensor_of
+from conformance.exact.models.arrays import has_operator, item_type, map_of_type, tensor_of
 from conformance.exact.models.graphs import copy_of, main_opset, names_in_model
 from conformance.exact.models.input_files import required_inputs
 from conformance.exact.models.model_building import array_value_info
@@ -60,10 +60,10 @@ class TensorMaker:
                 object.
 
         Raises:
-            UsageError: it is a sequence or an optional of maps.
+            UsageError: no operator makes its type, such as a sequence of sequences or of maps.
         """
         kind = type.WhichOneof("value")
-        if item_type(type).HasField("map_type") and kind != "map_type":
+        if not has_operator(type):
             raise UsageError("cannot-make-input.inputs", name=name)
         if kind == "sequence_type":
             names = [self._fresh.take(f"{name}_{place}") for place in range(len(value))]

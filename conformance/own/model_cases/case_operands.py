@@ -43,6 +43,9 @@ OPERATORS_OF_STEPS = frozenset(("DFT", "GRU", "LSTM", "RNN", "STFT"))
 MAX_PAIRED_OPERANDS = 16
 """Number of operands with hard elements up to which each pair of their probes occurs."""
 
+MAX_PROBED_OPERANDS = 128
+"""Number of operands with hard elements above which a node has the probes of a region, which are fewer."""
+
 SINGLE_PROBES = (0, 1, 3, 4)
 """The probes of a node whose operands all have the same probe: a few hard numbers, halves, only hard ones, and wide."""
 
@@ -130,7 +133,7 @@ class Operands:
         """Return the numbers of probes of the operands, so that each probe, or each pair of two operands, occurs."""
         if not self.kinds:
             return []
-        if self._is_finite:
+        if self._is_finite or len(self.kinds) > MAX_PROBED_OPERANDS:
             return [dict.fromkeys(self.kinds, probe) for probe in REGION_PROBES]
         counts = {name: self._modes(name, kind) for name, (_, kind) in self.kinds.items()}
         is_small = len(counts) <= MAX_PAIRED_OPERANDS

@@ -276,8 +276,8 @@ class _Walk:
     def _computed(self, node: onnx.NodeProto, values: Mapping[str, TypedValue]) -> list[TypedValue]:
         """Return the results of a node if its operands are known: few elements, or values on inputs of the user."""
         taken = [values[name] for name in names_taken_by(node)]
-        if is_operator(node, "Shape", "Size"):  # only the shape counts
-            taken = [TypedValue.of(np.broadcast_to(np.zeros((), each.dtype), each.shape)) for each in taken]
+        if is_operator(node, "Shape", "Size"):  # only the shape counts; numbers of another type would be examined
+            taken = [TypedValue.of(np.broadcast_to(False, each.shape)) for each in taken]
             return self._enclosed(node, dict(zip(node.input, taken, strict=True)), is_given=False)
         is_given = any(value.is_given for value in taken)
         limit = MAX_GIVEN_ELEMENTS if is_given else MAX_KNOWN_ELEMENTS

@@ -9,7 +9,6 @@ what only the whole run shows, such as the supports of a subject.
 
 from __future__ import annotations
 
-import gzip
 import os
 import re
 import sys
@@ -27,7 +26,7 @@ from typing import IO, TYPE_CHECKING, Any, BinaryIO, Generic, Literal, TypeAlias
 import msgspec
 
 from conformance.base.errors import ResultsError
-from conformance.base.files.atomic_write import GZIP_SUFFIX, STANDARD_INPUT, open_input, real_path
+from conformance.base.files.atomic_write import GZIP_SUFFIX, STANDARD_INPUT, open_input, real_path, unpack_gzip
 from conformance.base.serialization.decoding import JsonReader, MalformedError, encode_json
 from conformance.base.verdicts import Level, Verdict
 from conformance.run.results.records import (
@@ -89,7 +88,7 @@ class IndexedLines:
         """
         with self._open() as stream, ExitStack() as stack:
             packed = self.path.suffix == GZIP_SUFFIX
-            source = stack.enter_context(gzip.GzipFile(fileobj=stream)) if packed else stream
+            source = unpack_gzip(stream) if packed else stream
             is_copied = packed or self.path == STANDARD_INPUT
             kept = stack.enter_context(tempfile.TemporaryFile()) if is_copied else stream
             self._keep_open(kept)
@@ -133,10 +132,10 @@ class IndexedLines:
         self._descriptor = os.dup(stream.fileno())
         weakref.finalize(self, os.close, self._descriptor)
 
-    def _read_line(self, source: IO[bytes] | gzip.GzipFile) -> bytes:
+    def _read_line(self, source: IO[bytes]) -> bytes:
         try:
             line = source.readline(MAX_LINE_BYTES + 1)
-        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        except (EOFError, zlib.error) as error:
             raise malformed_results_error(self.path, f"it cannot be unpacked ({error})") from None
         except OSError as error:
             raise ResultsError("unreadable.results", path=self.path, reason=error.strerror) from None

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import errno
-import gzip
 import io
 import zlib
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, cast
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, cast
 from msgspec import Meta
 
 from conformance.base.errors import CensusFileError
-from conformance.base.files.atomic_write import GZIP_SUFFIX, read_input
+from conformance.base.files.atomic_write import GZIP_SUFFIX, read_input, unpack_gzip
 from conformance.base.serialization.decoding import Count, JsonReader, MalformedError, StoredRecord
 from conformance.base.serialization.printable_text import one_line
 from conformance.studies.census.census_results import CellResult, pass_impact
@@ -125,7 +124,7 @@ def _unpack(content: bytes) -> bytes:
         EOFError: the content is truncated.
         zlib.error: the content is damaged.
     """
-    with gzip.GzipFile(fileobj=io.BytesIO(content)) as stream:
+    with unpack_gzip(io.BytesIO(content)) as stream:
         unpacked = stream.read(CENSUS_LIMIT_BYTES + 1)
     if len(unpacked) > CENSUS_LIMIT_BYTES:
         raise OSError(errno.EFBIG, f"its content is larger than {CENSUS_LIMIT_BYTES} bytes")

@@ -6,7 +6,6 @@ corpus that `--data` names.
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import zlib
 from collections import defaultdict
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from msgspec import Meta
 
 from conformance.base.errors import EvidenceError, ResultsError
-from conformance.base.files.atomic_write import GZIP_SUFFIX, STANDARD_INPUT, open_input, read_input
+from conformance.base.files.atomic_write import GZIP_SUFFIX, STANDARD_INPUT, open_input, read_input, unpack_gzip
 from conformance.base.serialization.decoding import (
     Count,
     JsonReader,
@@ -233,7 +232,7 @@ def _identify(path: Path) -> tuple[str, str]:
     try:
         with open_input(path) as stream:
             packed = path.suffix == GZIP_SUFFIX
-            head = (gzip.GzipFile(fileobj=stream) if packed else stream).read(_PEEK_BYTES)
+            head = (unpack_gzip(stream) if packed else stream).read(_PEEK_BYTES)
         with open_input(path) as stream:
             digest = hashlib.file_digest(stream, "sha256").hexdigest()
     except (OSError, EOFError, zlib.error) as error:

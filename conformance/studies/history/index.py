@@ -6,13 +6,13 @@ gone, in one transaction. A damaged index is built again. Without space on the d
 
 from __future__ import annotations
 
-import gzip
 import os
 import sqlite3
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from conformance.base.files.atomic_write import unpack_gzip
 from conformance.base.files.journal import open_state, state_errors
 from conformance.base.verdicts import Verdict
 from conformance.run.results.failure_groups import find_cause
@@ -162,7 +162,7 @@ def results_of(stored: StoredRelease) -> Iterator[Result]:
     cases: set[str] = set()
     record: object = None
     with store_errors(stored.path, malformed_release_error):
-        for line in read_lines(stored.path, gzip.open, malformed_release_error):
+        for line in read_lines(stored.path, unpack_gzip, malformed_release_error):
             record = decode_record(line)
             if isinstance(record, Result):
                 if record.case in cases:

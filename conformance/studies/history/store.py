@@ -34,7 +34,7 @@ from msgspec.structs import replace
 from packaging.version import Version
 
 from conformance.base.errors import HistoryError, ResultsError, UnknownName, UsageError
-from conformance.base.files.atomic_write import write_bytes_atomically
+from conformance.base.files.atomic_write import unpack_gzip, write_bytes_atomically
 from conformance.base.files.journal import (
     UnsafeState,
     lock_state,
@@ -361,7 +361,7 @@ class HistoryStore:
         if not path.exists():
             return {}
         with store_errors(path):
-            return _decode_hashes(_unpack(path, gzip.open, _damaged_error)).cases
+            return _decode_hashes(_unpack(path, unpack_gzip, _damaged_error)).cases
 
     def _write(self, path: Path, content: bytes) -> None:
         try:
@@ -456,7 +456,7 @@ def _read_header(path: Path) -> Header:
         FileNotFoundError: the file does not exist.
     """
     try:
-        with gzip.open(io.BytesIO(read_state(path, _MAX_PACKED_BYTES))) as stream:
+        with unpack_gzip(io.BytesIO(read_state(path, _MAX_PACKED_BYTES))) as stream:
             header = _decode_header(stream.readline(_MAX_PACKED_BYTES))
     except FileNotFoundError:
         raise
@@ -524,7 +524,7 @@ def history_cases(path: Path, digest: str) -> Iterator[CaseRecord]:
     """
     source = history_cases_path(path, digest)
     with store_errors(source):
-        yield from map(_decode_case, read_lines(source, gzip.open))
+        yield from map(_decode_case, read_lines(source, unpack_gzip))
 
 
 def _unpack(path: Path, open_packed: Any, make_error: Callable[[Path, str], Exception]) -> bytes:

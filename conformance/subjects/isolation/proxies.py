@@ -24,6 +24,7 @@ import onnx
 from conformance.base.files.atomic_write import read_regular_into, storage_errors
 from conformance.exact.models.arrays import dtype_of, type_name, type_number, value_byte_count
 from conformance.exact.models.input_files import fed_input_names
+from conformance.exact.models.model_validity import has_more_fields
 from conformance.subjects.calling.harness import (
     FILE_THRESHOLD_BYTES,
     KINDS,
@@ -453,54 +454,6 @@ def _modify(value: Value) -> None:
 def _flip_bit(array: Array) -> None:
     first = array.reshape(-1)[:1].copy()
     array.reshape(-1)[:1] = (first.view("u1") ^ 1).view(array.dtype)
-
-
-def has_more_fields(content: bytes, most: int) -> bool:
-    """Return whether an encoded model has more than `most` fields, counted without decoding the model.
-
-    A decoded message takes 75 times the memory of its two encoded bytes. What is not a model has no more fields: its
-    decoder reports the fault.
-    """
-    parts: list[tuple[int, int, Any]] = [(0, len(content), onnx.ModelProto.DESCRIPTOR)]
-    count = 0
-    while parts:
-        start, end, message = parts.pop()
-        while start < end:
-            count += 1
-            if count > most:
-                return True
-            tag, start = _varint(content, start)
-            kind = tag & 7
-            if kind == _LENGTH_DELIMITED:
-                length, start = _varint(content, start)
-                field = message.fields_by_number.get(tag >> 3)
-                if field is not None and field.message_type is not None:
-                    parts.append((start, min(start + length, end), field.message_type))
-                start += length
-            elif kind == 0:
-                _, start = _varint(content, start)
-            else:
-                start += _FIXED_BYTES.get(kind, end)
-    return False
-
-
-_LENGTH_DELIMITED = 2
-_MAX_VARINT_BITS = 70
-_FIXED_BYTES = {1: 8, 5: 4}
-"""Size of a field by its wire type, for the types with a fixed size."""
-
-
-def _varint(content: bytes, start: int) -> tuple[int, int]:
-    """Return the number that begins at `start` in protobuf's encoding, and the position after it."""
-    value = shift = 0
-    while start < len(content) and shift < _MAX_VARINT_BITS:
-        byte = content[start]
-        start += 1
-        value |= (byte & 127) << shift
-        if byte < 128:
-            break
-        shift += 7
-    return value, start
 
 
 class OptimizerProxy:

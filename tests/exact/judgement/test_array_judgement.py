@@ -497,7 +497,17 @@ LARGE = ("ConstantOfShape", [np.array([2**40])], {}), ("Range", [np.array(each) 
 LONG = "LSTM", [np.ones(shape, np.float32) for shape in ((5000, 1, 1), (1, 4, 1), (1, 4, 1))], {"hidden_size": 1}
 
 
-@pytest.mark.parametrize(("operator", "inputs", "attributes"), [*LARGE, LONG])
+ROIS = [np.ones((1, 1, 30, 30), np.float32), np.array([[0, 0, 9, 9]], np.float32), np.zeros(1, np.int64)]
+SAMPLES = "RoiAlign", ROIS, {"sampling_ratio": 2**30, "output_height": 2, "output_width": 2}
+PIXELS = "RoiAlign", ROIS, {"sampling_ratio": 2**12, "mode": "max"}
+GRAMS: Any = {"mode": "TF", "min_gram_length": 2, "max_gram_length": 2**40, "max_skip_count": 2**40}
+GRAMS |= {"ngram_counts": [0, 0], "pool_int64s": [1, 1]}
+SKIPS = "TfIdfVectorizer", [np.arange(3000)], {**GRAMS, "ngram_indexes": [0]}
+FAR = "TfIdfVectorizer", [np.arange(3)], {**GRAMS, "ngram_indexes": [2**40]}
+COUNTED = [SAMPLES, PIXELS, SKIPS, FAR]
+
+
+@pytest.mark.parametrize(("operator", "inputs", "attributes"), [*LARGE, LONG, *COUNTED])
 def test_operator_of_enormous_outputs_or_many_steps_is_not_judged(operator: str, inputs: Any, attributes: Any) -> None:
     found = judge(operator, inputs, [np.zeros((5000, 1, 1, 1), np.float32)], **attributes)
     assert found.verdict == "not judged"

@@ -501,8 +501,11 @@ def test_nodes_behind_a_map_have_cases(tmp_path: Path) -> None:
     assert [operator for operator, _ in found.left_out] == ["DictVectorizer"]
 
 
-@pytest.mark.parametrize("type", ["seq(map(string, float))", "optional(map(string, float))", "map(string, seq(float))"])
-def test_input_of_maps_that_no_operator_takes_is_an_error_of_the_user(tmp_path: Path, type: str) -> None:
+OTHERS = ("seq(map(string, float))", "optional(map(string, float))", "map(string, seq(float))", "seq(seq(seq(float)))")
+
+
+@pytest.mark.parametrize("type", OTHERS)
+def test_input_that_no_operator_takes_is_an_error_of_the_user(tmp_path: Path, type: str) -> None:
     model = onnx.parser.parse_model(f"""<ir_version: 8, opset_import: ["" : 17]>
         g ({type} d, float x) => (float y) {{ y = Neg(x) }}""")
     graph = read_model(tmp_path, model)

@@ -161,6 +161,15 @@ class TestPacked:
         monkeypatch.setattr(results, "MAX_FILE_BYTES", 1000)
         assert_refused(file(gzip.compress(bytes(10**6)), "results.jsonl.gz"), "too-large", 1000)
 
+    @pytest.mark.parametrize("content", [b"\x1f\x8b\x08\x08" + bytes(6) + b"A" * 10**7, gzip.compress(b"") * 10**5])
+    def test_packed_file_of_headers_alone_is_rejected_at_once(self, file, content):
+        with pytest.raises(ResultsError):
+            read_results(file(content, "results.jsonl.gz"))
+
+    def test_parts_and_padding_of_a_packed_file_are_joined(self, file, lines):
+        packed = b"".join(gzip.compress(line.encode()) for line in lines) + bytes(512)
+        assert len(read_results(file(packed, "results.jsonl.gz")).results) == len(read_results(file(lines)).results)
+
 
 class TestTruncated:
     def test_file_without_footer_is_rejected(self, file, lines):

@@ -28,6 +28,7 @@ from conformance.exact.reference.formulas.linear import (
     strides,
     window_places,
 )
+from conformance.exact.reference.nodes import check_steps
 from conformance.exact.reference.numbers.enclosure import Enclosure, admit, between, current_reading
 from conformance.exact.reference.tolerances import ROUNDINGS
 
@@ -405,12 +406,15 @@ def _roi_align(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
                 raise Unsupported("rounding decides the number of samples of RoiAlign")
             error = ROUNDINGS["place in RoiAlign"] * u * (abs(start * scale) + abs(end * scale) + 1)
             malformed |= not number
+            check_steps(8 * count * number * size * len(batch))  # about as many arrays of this size are made
             W, spread = _axis_samples(start * scale - 0.5 * is_half, length, size, count, max(1, number), error)
             matrices.append(W * (number > 0))
             spreads.append(spread)
             samples.append(max(1, number))
         part = X.moved(lambda v, i=image: v[i])  # type: ignore[misc]
         pool = _largest_samples if given.get("mode", "avg") == "max" else _mean_samples
+        if pool is _largest_samples:
+            check_steps(prod(part.shape) * prod(counts) * prod(samples))
         results.append(pool(part, matrices, spreads, counts, samples))
         is_unspecified.append(malformed)
     if not results:

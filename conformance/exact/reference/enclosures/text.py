@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from itertools import pairwise
+from itertools import accumulate, chain, pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from conformance.base.verdicts import Unsupported
 from conformance.exact.models.arrays import object_array
+from conformance.exact.reference.nodes import check_steps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from conformance.exact.models.arrays import Array
     from conformance.exact.reference.nodes import Node
+
+STEPS_OF_ELEMENT = 32
+"""Steps of arithmetic that take about as long as an element of an n-gram."""
 
 MAX_MATCHED_LENGTH = 1000
 """Maximum length of a string that a pattern is matched with, so that no pattern takes long."""
@@ -125,13 +129,19 @@ def tokenizer(node: Node, arrays: Sequence[Any]) -> list[Array]:
     return [object_array(padded, (*X.shape, width))]
 
 
+def _distances(size: int, node: Node) -> Iterator[tuple[int, int]]:
+    """Yield the lengths of the n-grams that a sequence can have, and the distances of two of their elements."""
+    low, high, skips = (node.attributes[name] for name in ("min_gram_length", "max_gram_length", "max_skip_count"))
+    for length in range(low, min(high, size) + 1):
+        most = min(skips + 1, (size - 1) // (length - 1)) if length > 1 else 1
+        yield from ((length, distance) for distance in range(1, most + 1))
+
+
 def _grams(row: Sequence[Any], node: Node) -> Iterator[tuple[Any, ...]]:
     """Yield the n-grams of a sequence: n elements with at most `max_skip_count` elements left out between two."""
-    low, high, skips = (node.attributes[name] for name in ("min_gram_length", "max_gram_length", "max_skip_count"))
-    for length in range(low, high + 1):
-        for distance in range(1, 2 + (skips if length > 1 else 0)):
-            for start in range(len(row) - (length - 1) * distance):
-                yield tuple(row[start : start + (length - 1) * distance + 1 : distance])
+    for length, distance in _distances(len(row), node):
+        for start in range(len(row) - (length - 1) * distance):
+            yield tuple(row[start : start + (length - 1) * distance + 1 : distance])
 
 
 def _tf_idf_vectorizer(node: Node, arrays: Sequence[Any]) -> list[Array]:
@@ -149,6 +159,10 @@ def _tf_idf_vectorizer(node: Node, arrays: Sequence[Any]) -> list[Array]:
         raise Unsupported("TfIdfVectorizer with an n-gram twice")
     weights = np.array(given.get("weights") or [1.0] * len(keys), np.float32)
     rows = X.reshape(-1, X.shape[-1]) if X.ndim else X.reshape(1, 1)
+    size = rows.shape[1]
+    steps = accumulate(length * (size - (length - 1) * distance) for length, distance in _distances(size, node))
+    for count in chain([(max(places) + 1) // STEPS_OF_ELEMENT], steps):
+        check_steps(count * len(rows) * STEPS_OF_ELEMENT)
     Y = np.zeros((len(rows), max(places) + 1), np.float32)
     for y, row in zip(Y, rows, strict=True):
         for gram, count in Counter(_grams(row.tolist(), node)).items():
