@@ -8,20 +8,44 @@ and values that are right only for inputs that were seen before. The right kerne
 blocks, with fused multiply-add, with sums in double and float, and with an online softmax. A cheat of an accused kernel
 does not count as detected. The exit status is 1 if a right kernel is accused, or if more than 1 % of the cheats are not
 detected. -v prints each of them. --right judges the kernels of `right_kernels.py` instead.
+
+python checks/measurements/kernel_cheats.py --set FILE [--right] [--audit] [--only NAME]…
+
+This judges the functions of a Python file instead, which other people write. Its list `ENTRIES` has a dictionary for
+each: `name`, `operator`, `opset`, `attributes`, `inputs`, `function` and `why`. An input is a pair of type and shape,
+an array, or None. The function takes arrays of these types and ranks, and the attributes. With --audit, each function
+is the backend of an audit of one node with the default options; otherwise it is a kernel. The script prints each that
+is not accepted although the set is --right, or is not accused. FILE is executed: trust its author.
 """
 
 from __future__ import annotations
 
 import argparse
 import math
+import runpy
 import sys
+import tempfile
+from collections import Counter
+from dataclasses import dataclass, fields, replace
 from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import onnx
+from onnx import helper
 
 from checks.measurements.right_kernels import right_kernels
 from conformance import judge_kernel
+from conformance.exact.models.arrays import dtype_of, is_floating, type_name, type_number
+from conformance.exact.models.input_files import initializer_arrays
+from conformance.own.audit.audit_session import AuditOptions, audit_subject
+from conformance.own.audit.judgement import NodeVerdict
+from conformance.own.audit.model_audit import PROBES
+from conformance.own.graphs.model_inputs import make_inputs, parse_shapes
+from conformance.own.graphs.reading import LoadedModel
+from conformance.subjects.calling.subject_names import Subject
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -251,15 +275,170 @@ def _judge_right_kernels(options: argparse.Namespace) -> int:
     return int(bool(wrong))
 
 
+@dataclass(frozen=True)
+class Entry:
+    """A function that computes an operator on inputs of some types, rightly or wrongly.
+
+    Attributes:
+        name: its name.
+        operator: the operator.
+        opset: the version of the operator's domain.
+        attributes: the attributes of the node.
+        inputs: the type and shape of each input, its array, or None.
+        function: the function.
+        why: who computes like this, or which mistake it is.
+    """
+
+    name: str
+    operator: str
+    opset: int
+    attributes: dict[str, Any]
+    inputs: Sequence[Any]
+    function: Kernel
+    why: str = ""
+
+    @classmethod
+    def read(cls, path: str) -> list[Entry]:
+        """Return the entries of a file."""
+        names = [each.name for each in fields(cls)]
+        return [cls(**{name: each[name] for name in names if name in each}) for each in runpy.run_path(path)["ENTRIES"]]
+
+    @property
+    def examples(self) -> list[Any]:
+        """An array for each input."""
+        random = np.random.default_rng(len(self.name))
+
+        def example(given: Any) -> Any:
+            if given is None or isinstance(given, np.ndarray):
+                return given
+            name, shape = given
+            dtype = dtype_of(type_number(name))
+            return random.standard_normal(shape).astype(dtype) if is_floating(dtype) else np.ones(shape, dtype)
+
+        return [example(each) for each in self.inputs]
+
+    def accepts(self, inputs: Sequence[Any]) -> bool:
+        """Return whether inputs have the types and ranks of the entry."""
+        kinds = [
+            [None if each is None else (each.dtype, each.ndim) for each in every] for every in (inputs, self.examples)
+        ]
+        return kinds[0] == kinds[1]
+
+    def outputs(self, *inputs: Any) -> list[Any]:
+        """Return the outputs of the function on inputs."""
+        with np.errstate(all="ignore"):
+            results = self.function(*inputs, **self.attributes)
+        return [*results] if isinstance(results, tuple | list) else [np.asarray(results)]
+
+    @property
+    def model(self) -> onnx.ModelProto:
+        """The model of one node. Its arrays of integers, such as axes and shapes, are constants."""
+        names = ["" if each is None else f"x{place}" for place, each in enumerate(self.inputs)]
+        results = [(type_number(type_name(each.dtype)), [None] * each.ndim) for each in self.outputs(*self.examples)]
+        node = helper.make_node(
+            self.operator, names, [f"y{place}" for place, _ in enumerate(results)], **self.attributes
+        )
+        constants = {
+            name: each
+            for name, each in zip(names, self.inputs, strict=True)
+            if isinstance(each, np.ndarray) and not is_floating(each.dtype)
+        }
+        graph = helper.make_graph(
+            [node],
+            "entry",
+            [
+                helper.make_tensor_value_info(name, type_number(type_name(each.dtype)), each.shape)
+                for name, each in zip(names, self.examples, strict=True)
+                if each is not None and name not in constants
+            ],
+            [helper.make_tensor_value_info(f"y{place}", *each) for place, each in enumerate(results)],
+            [onnx.numpy_helper.from_array(each, name) for name, each in constants.items()],
+        )
+        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.opset)])
+
+    def prepare(self, model: onnx.ModelProto, _: str = "CPU") -> Any:
+        """Prepare the model of the node, or the same node with other inputs, as a backend does."""
+        constants = initializer_arrays(model.graph)
+        (node,) = model.graph.node
+        names = [value.name for value in model.graph.input if value.name not in constants]
+
+        def run(inputs: Sequence[Any]) -> list[Any]:
+            given = {**constants, **dict(zip(names, inputs, strict=True))}
+            return self.outputs(*(given[name] if name else None for name in node.input))
+
+        return SimpleNamespace(run=run)
+
+    def audit(self) -> tuple[str, str]:
+        """Return whether the default audit of the node accepts the function, and the reason."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "model.onnx"
+            onnx.save(self.model, path)
+            model = LoadedModel.read(path)
+        data = make_inputs(model.original.graph, parse_shapes(()), 0)
+        given = {f"x{place}": each for place, each in enumerate(self.inputs) if isinstance(each, np.ndarray)}
+        names = [value.name for value in model.original.graph.input]
+        data = replace(data, arrays=tuple(given.get(*each) for each in zip(names, data.arrays, strict=True)))
+        found = audit_subject(model, Subject("entry", "1", self), data, options=AuditOptions(probes=PROBES))
+        judged = [*found.nodes, *(each.node for each in found.probes)]
+        wrong = [each for each in judged if each.verdict is NodeVerdict.WRONG]
+        if found.failure or wrong:
+            return "accused", found.failure or f"{wrong[0].reason or wrong[0].worst}"
+        noticed = min((each.noticed for each in judged), default=math.inf)
+        is_judged = any(each.verdict is not NodeVerdict.NOT_JUDGED for each in judged)
+        return "accepted" if is_judged else "not judged", f"an error of {noticed:.2g} would show"
+
+    def judge(self, calls: int, salt: str) -> tuple[str, str]:
+        """Return whether the judgement of kernels accepts the function, and the reason."""
+        kinds = [type_name(each.dtype) for each in self.examples if each is not None]
+        floating = [type_name(each.dtype) for each in self.examples if each is not None and is_floating(each.dtype)]
+        count = len(self.outputs(*self.examples))
+        judgement = judge_kernel(
+            lambda *inputs: tuple(self.outputs(*inputs)) if count > 1 else self.outputs(*inputs)[0],
+            self.operator,
+            opset=self.opset,
+            types=tuple(dict.fromkeys([*kinds[:1], *floating])),
+            like=self.examples,
+            where=self.accepts,
+            count=calls,
+            salt=salt,
+            output_count=count,
+            **self.attributes,
+        )
+        state = "accepted" if judgement else "accused" if judgement.faults else "not judged"
+        return state, str(judgement)
+
+
+def _judge_set(options: argparse.Namespace) -> int:
+    """Judge the functions of a file, print those that are not judged as the set claims, and return the exit status."""
+    counts: Counter[str] = Counter()
+    entries = [each for each in Entry.read(options.set) if not options.only or each.name in options.only]
+    claimed = "accepted" if options.right else "accused"
+    for entry in entries:
+        try:
+            state, reason = entry.audit() if options.audit else entry.judge(options.calls, options.salt)
+        except Exception as error:  # noqa: BLE001 - the function can raise anything
+            state, reason = "not run", f"{type(error).__name__}: {error}"
+        counts[state] += 1
+        if state != claimed or options.verbose:
+            print(f"{state}: {entry.name}, {entry.operator}-{entry.opset} ({entry.why}): {reason}", flush=True)
+    print(f"{len(entries)} functions of {options.set}: {dict(counts)}")
+    return int(counts[claimed] < len(entries))
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, and return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--operator", action="append")
     parser.add_argument("--calls", type=int, default=12, help="number of drawn shapes")
-    parser.add_argument("--right", action="store_true", help="judge the right kernels of many operators instead")
+    parser.add_argument("--right", action="store_true", help="judge right kernels: of the file, or of many operators")
     parser.add_argument("--salt", default=SALT, help="the text that chooses the inputs of --right")
     parser.add_argument("-v", "--verbose", action="store_true")
+    parser.add_argument("--set", metavar="FILE", help="judge the functions of a file instead")
+    parser.add_argument("--only", metavar="NAME", action="append", help="the name of a function of the file")
+    parser.add_argument("--audit", action="store_true", help="audit a node with each function of the file")
     options = parser.parse_args(arguments)
+    if options.set:
+        return _judge_set(options)
     if options.right:
         return _judge_right_kernels(options)
     missed: list[str] = []

@@ -240,7 +240,8 @@ def _inputs_of_calls(referee: _Referee, count: int, like: Values | None, salt: s
 
     every: list[Inputs] = []
     refused: list[Inputs] = []
-    for number, drawn in enumerate(hard_inputs(operator, count=MAX_DRAWS_PER_SHAPE * count, salt=salt, **options)):
+    shapes = hard_inputs(operator, count=MAX_DRAWS_PER_SHAPE * count, salt=salt, **options)
+    for number, drawn in enumerate(shapes if like is None else _until_none_fit(shapes)):
         before = referee.unsupported
         yield drawn
         if referee.unsupported > before:
@@ -266,6 +267,15 @@ def _inputs_of_calls(referee: _Referee, count: int, like: Values | None, salt: s
     if like is not None:
         found = hard_inputs(operator, count=count, like=like, salt=salt, **given)
         yield from (each for each in found if where is None or where(each))
+
+
+def _until_none_fit(shapes: Iterator[Inputs]) -> Iterator[Inputs]:
+    """Yield drawn inputs, and end where none of many draws fits the attributes: other inputs are given."""
+    try:
+        yield from shapes
+    except UsageError as error:
+        if error.code != "usage.no-hard-inputs":
+            raise
 
 
 def _has_axis_of_one(inputs: Inputs) -> bool:

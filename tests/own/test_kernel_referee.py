@@ -62,11 +62,33 @@ def returns_one_buffer(x):
     return np.maximum(x, 0, out=buffer)
 
 
+BY_ADDRESS: dict[int, np.ndarray] = {}
+
+
+def returns_the_result_of_the_same_address(x):
+    return BY_ADDRESS.setdefault(x.ctypes.data, np.maximum(x, 0)).copy()
+
+
+def returns_bytes_in_the_other_order(x):
+    return np.maximum(x, 0).astype(">f4")
+
+
 def exits(x):
     raise SystemExit(0)
 
 
-@pytest.mark.parametrize("kernel", [overwrites, returns_one_buffer, lambda x: None, lambda x: (x, x), exits])
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        overwrites,
+        returns_one_buffer,
+        returns_the_result_of_the_same_address,
+        returns_bytes_in_the_other_order,
+        lambda x: None,
+        lambda x: (x, x),
+        exits,
+    ],
+)
 def test_kernel_that_returns_wrong_memory_or_wrong_objects_is_faulty(kernel):
     assert judged(kernel, "Relu").faults
 
@@ -200,6 +222,14 @@ def test_inputs_like_given_ones_satisfy_the_condition_of_the_kernel():
     )
     assert all(finite)
     assert len(finite) > 20
+
+
+def test_given_inputs_are_judged_alone_where_no_drawn_ones_fit():
+    like = [np.ones((2, 3), np.float32), np.ones((3, 2), np.float32)]
+    shapes = [each.shape for each in like]
+    judgement = judged(np.matmul, "MatMul", like=like, where=lambda inputs: [each.shape for each in inputs] == shapes)
+    assert judgement
+    assert judgement.calls == 3
 
 
 def test_given_shapes_are_judged_too():
