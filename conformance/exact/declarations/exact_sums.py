@@ -1,7 +1,8 @@
 """Exact sums: operands of sums and products of matrices whose sums have the same result in every order of addition.
 
 The bound of a sum of many terms admits a lost term, and operands rounded to fewer digits. An exact sum shows both: its
-bound is that of one rounding.
+bound is that of a few roundings. Other operators with wide bounds have operands for the same purpose: shares with one
+large term, statistics of numbers that cancel, extremes of numbers of one sign, and recurrences whose errors shrink.
 """
 
 from __future__ import annotations
@@ -11,9 +12,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from conformance.base.verdicts import Unsupported
 from conformance.exact.declarations.hard_values import element_bits
 from conformance.exact.models.arrays import format_of, is_computed
 from conformance.exact.models.graphs import MAIN_DOMAINS, is_operator
+from conformance.exact.models.model_building import unit_fractions
+from conformance.exact.reference.formulas.linear import contracted_count
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Mapping, Sequence
@@ -28,6 +32,19 @@ MIN_SUMMED_TERMS = 64
 """Terms from which the bound of a sum is wide enough for exact sums."""
 
 
+def probed_terms(node: onnx.NodeProto, shapes: Mapping[str, Shape]) -> int:
+    """Return the number of elements of each sum, share or statistic of a node of `WITH_EXACT_SUMS`, at most.
+
+    It is enough for operands of extremes and recurrences, and 1 for another node, or for an unknown shape. Arguments
+    are those of `summed_terms`.
+    """
+    if is_operator(node, *_EXTREMES, *_RECURRENT):
+        return MIN_SUMMED_TERMS
+    if not is_operator(node, *_SHARES, *_MOMENTS) or node.input[0] not in shapes:
+        return summed_terms(node, shapes)
+    return max(shapes[node.input[0]], default=1)
+
+
 def summed_terms(node: onnx.NodeProto, shapes: Mapping[str, Shape]) -> int:
     """Return the number of terms of each sum of a node that computes sums, products of matrices or convolutions.
 
@@ -40,8 +57,10 @@ def summed_terms(node: onnx.NodeProto, shapes: Mapping[str, Shape]) -> int:
     if not is_operator(node, *SUMS) or not all(name in shapes for name in (node.input[0], node.output[0])):
         return 1
     inputs = [shapes.get(name, ()) for name in node.input]
+    if node.op_type in _SUMMED_TERMS:
+        return _SUMMED_TERMS[node.op_type](node, inputs)
     sizes = math.prod(inputs[0]) // max(1, math.prod(shapes[node.output[0]]))
-    return sizes if node.op_type in _SUMS_OF_ELEMENTS else term_count(node, inputs)
+    return sizes if node.op_type in (*_SUMS_OF_ELEMENTS, *_SUMS_OF_SQUARES) else term_count(node, inputs)
 
 
 def term_count(node: onnx.NodeProto, inputs: Sequence[Shape]) -> int:
@@ -56,43 +75,63 @@ def term_count(node: onnx.NodeProto, inputs: Sequence[Shape]) -> int:
 def exact_sums(
     node: onnx.NodeProto, values: Mapping[str, Array], free: Container[str], terms: int, salt: str = ""
 ) -> list[dict[str, Array]]:
-    """Return sets of operands with which every order of addition of a node's sums gives the same result.
+    """Return sets of operands with which the bounds of a node of `WITH_EXACT_SUMS` are narrow.
 
-    In the first set, a sum has about one term that is not 0, with all digits of the type; other operands are powers of
-    two. In the second set, all elements are small integers. The third set is the first one with the sparse operand in
-    the second place, if the second operand is free.
+    In the first set of a sum, it has about one term that is not 0, with all digits of the type. In the second set, all
+    elements are small integers. Sums of integers have large ones that do not overflow.
 
     Args:
         node: the node.
         values: its operands by name.
         free: the names of the operands that may have other elements; the others keep theirs.
-        terms: the number of terms of each sum, see `summed_terms`.
+        terms: the number of terms of each sum, see `probed_terms`.
         salt: a text that chooses the elements.
 
     Returns:
-        The sets. There are none if the node computes no sums of floating-point numbers, or only short ones.
+        The sets. There are none for other operators, for short sums, and for operands of other types.
     """
     first = node.input[0]
-    if terms < MIN_SUMMED_TERMS or first not in free or not is_computed(values[first].dtype):
+    if terms < MIN_SUMMED_TERMS or first not in free:
         return []
-    names = [name for name in node.input if name in free and is_computed(values[name].dtype)]
+    is_integer = values[first].dtype.kind in "iu"
+    if not is_integer and not is_computed(values[first].dtype):
+        return []
+    names = [name for name in node.input if name in free and values[name].dtype == values[first].dtype]
 
-    def operands(draw: Callable[[str, str, Array], Array]) -> dict[str, Array]:
+    def operands(draw: Callable[[str, Array], Array], draw_others: Callable[[str, Array], Array]) -> dict[str, Array]:
         texts = {name: f"{salt}/{node.op_type}/X{place}/exact" for place, name in enumerate(node.input)}
         return {
-            name: draw(name, texts[name], array) if name in names else array
+            name: (draw if name == first else draw_others)(texts[name], array) if name in names else array
             for name, array in values.items()
             if name in texts
         }
 
-    def sparse(place: str) -> dict[str, Array]:
-        return operands(
-            lambda name, text, array: sparse_numbers(text, array, terms) if name == place else _powers(text, array)
-        )
+    if is_operator(node, *_EXTREMES):
+        sign = -1 if "Max" in node.op_type else 1
+        return [operands(lambda text, array: _of_one_sign(text, array, sign), _digits)]
+    if is_integer:
+        if not is_operator(node, *SUMS):
+            return []
+        limit = np.iinfo(values[first].dtype).max // terms
+        reach = limit if node.op_type in _SUMS_OF_ELEMENTS else math.isqrt(limit)
+        return [operands(*[lambda text, array: _integers_up_to(text, array, reach)] * 2)]
+    if is_operator(node, *_SHARES):
+        return [
+            operands(lambda text, array: sparse_numbers(text, array, terms) * array.dtype.type(LARGE_TERM), _digits)
+        ]
+    if is_operator(node, *_RECURRENT):
+        return [operands(_small_fractions, _small_fractions)]
+    if is_operator(node, *_MOMENTS):
+        return [operands(lambda _, array: _cancelling(array), _digits)]
+    factor = 4 if node.op_type in _SUMS_OF_ELEMENTS else 16
+    return [
+        operands(lambda text, array: sparse_numbers(text, array, terms), _digits),
+        operands(*[lambda text, array: _small_integers(text, array, factor * terms)] * 2),
+    ]
 
-    found = [sparse(first), operands(lambda _, text, array: _small_integers(text, array, terms))]
-    second = node.input[1] if len(node.input) > 1 else first
-    return [*found, sparse(second)] if second != first and second in names else found
+
+LARGE_TERM = 100
+"""Factor of the numbers from 1 to 2 whose exponentials exceed all others together."""
 
 
 def sparse_numbers(text: str, array: Array, period: int) -> Array:
@@ -103,22 +142,54 @@ def sparse_numbers(text: str, array: Array, period: int) -> Array:
         array: an array of the shape and type, of floating-point numbers.
         period: the number of places.
     """
-    bits = element_bits(text, array.shape)
+    return _kept(element_bits(text, array.shape), period, _numbers_with_all_digits(text, array)).astype(array.dtype)
+
+
+def _numbers_with_all_digits(text: str, array: Array) -> Array:
     steps = 2 ** (format_of(array.dtype).precision - 1)
-    odd = (bits >> np.uint64(12)) % np.uint64(steps // 2) * np.uint64(2) + np.uint64(1)
-    return _kept(bits, period, 1 + odd.astype(np.float64) / steps).astype(array.dtype)
+    odd = (element_bits(text, array.shape) >> np.uint64(12)) % np.uint64(steps // 2) * np.uint64(2) + np.uint64(1)
+    return np.asarray(1 + odd.astype(np.float64) / steps)
 
 
-def _powers(text: str, array: Array) -> Array:
-    bits = element_bits(text, array.shape)
-    return np.where(bits & np.uint64(1), 2.0, 0.5).astype(array.dtype)
+def _digits(text: str, array: Array) -> Array:
+    """Return numbers from 1 to 2 with all digits of the type; integers stay."""
+    return _numbers_with_all_digits(text, array).astype(array.dtype) if is_computed(array.dtype) else array
 
 
-def _small_integers(text: str, array: Array, terms: int) -> Array:
-    """Return positive integers whose sums have no more digits than the type; in a narrow type, most are 0."""
+def _small_integers(text: str, array: Array, sums: int) -> Array:
+    """Return positive integers whose sums, up to a number, have no more digits than the type; some may be 0."""
     bits = element_bits(text, array.shape)
     integers = 1.0 + (bits >> np.uint64(40)) % np.uint64(3)
-    return _kept(bits, max(1, 4 * terms >> format_of(array.dtype).precision), integers).astype(array.dtype)
+    return _kept(bits, max(1, sums >> format_of(array.dtype).precision), integers).astype(array.dtype)
+
+
+def _integers_up_to(text: str, array: Array, reach: int) -> Array:
+    """Return integers from 0 to a number."""
+    return (element_bits(text, array.shape) % np.uint64(reach + 1)).astype(array.dtype)
+
+
+def _small_fractions(text: str, array: Array) -> Array:
+    """Return numbers from -1/4 to 1/4, with which the error of a step becomes smaller in the next one."""
+    return ((unit_fractions(element_bits(text, array.shape)) - 0.5) / 2).astype(array.dtype)
+
+
+def _cancelling(array: Array) -> Array:
+    """Return 1 and -1 in turn along the last axis, so that each row has the sum 0, also one of an odd length."""
+    size = array.shape[-1] if array.ndim else 1
+    row = np.where(np.arange(size) % 2, -1.0, 1.0)
+    row[-1 if size % 2 and size > 1 else size :] = 0
+    return np.broadcast_to(row, array.shape).astype(array.dtype)
+
+
+def _of_one_sign(text: str, array: Array, sign: int) -> Array:
+    """Return large numbers of one sign: a result that starts with 0, or with a small number, is wrong."""
+    bits = element_bits(text, array.shape) >> np.uint64(40)
+    if array.dtype.kind in "iu":
+        limit = int(np.iinfo(array.dtype).max)
+        large = (np.uint64(limit // 2) + bits % np.uint64(limit // 4)).astype(array.dtype)
+        return large if sign > 0 or array.dtype.kind == "u" else (-large).astype(array.dtype)
+    with np.errstate(over="ignore"):
+        return (sign * float(format_of(array.dtype).largest) / 4 * (1 + bits / 2.0**24)).astype(array.dtype)
 
 
 def _kept(bits: Array, period: int, numbers: Array) -> Array:
@@ -127,10 +198,54 @@ def _kept(bits: Array, period: int, numbers: Array) -> Array:
     return np.where(is_kept, numbers, 0.0)
 
 
-_SUMS_OF_ELEMENTS = frozenset({"GlobalAveragePool", "ReduceL1", "ReduceMean", "ReduceSum"})
+_SUMS_OF_ELEMENTS = frozenset({"CumSum", "GlobalAveragePool", "ReduceL1", "ReduceLogSum", "ReduceMean", "ReduceSum"})
 
-SUMS = frozenset({"AveragePool", "Conv", "Gemm", "MatMul", *_SUMS_OF_ELEMENTS})
+_SUMS_OF_SQUARES = frozenset({"ReduceL2", "ReduceSumSquare"})
+
+SUMS = frozenset(
+    {"AveragePool", "Conv", "ConvTranspose", "Einsum", "Gemm", "MatMul", *_SUMS_OF_ELEMENTS, *_SUMS_OF_SQUARES}
+)
 """Operators whose bounds grow with the number of terms, and that exact sums judge within few roundings."""
+
+_SHARES = frozenset({"LogSoftmax", "ReduceLogSumExp", "Softmax"})
+
+_MOMENTS = frozenset(
+    {
+        *("GroupNormalization", "InstanceNormalization", "LayerNormalization", "MeanVarianceNormalization"),
+        "RMSNormalization",
+    }
+)
+
+_EXTREMES = frozenset({"GlobalMaxPool", "MaxPool", "ReduceMax", "ReduceMin"})
+
+_RECURRENT = frozenset({"GRU", "LSTM", "RNN"})
+
+WITH_EXACT_SUMS = SUMS | _SHARES | _MOMENTS | _EXTREMES | _RECURRENT
+"""Operators for which `exact_sums` has operands."""
+
+
+def _of_einsum(node: onnx.NodeProto, inputs: Sequence[Shape]) -> int:
+    equation = next((attribute.s.decode() for attribute in node.attribute if attribute.name == "equation"), "")
+    try:
+        return contracted_count(equation.replace(" ", ""), inputs)
+    except (Unsupported, ValueError):
+        return 1
+
+
+def _of_transposed_filter(node: onnx.NodeProto, inputs: Sequence[Shape]) -> int:
+    given = {attribute.name: attribute for attribute in node.attribute}
+    groups = given["group"].i if "group" in given else 1
+    strides = math.prod(given["strides"].ints) if "strides" in given else 1
+    count = math.prod(inputs[1][:1] + inputs[1][2:]) if len(inputs) > 1 else 1
+    return max(1, count // max(1, groups * strides))
+
+
+_SUMMED_TERMS: Mapping[str, Callable[[onnx.NodeProto, Sequence[Shape]], int]] = {
+    "ConvTranspose": _of_transposed_filter,
+    "CumSum": lambda _, inputs: max(inputs[0], default=1),
+    "Einsum": _of_einsum,
+}
+"""The number of terms of each element of the output, by operator, where `term_count` does not return it."""
 
 
 def _of_first(_: onnx.NodeProto, inputs: Sequence[Shape]) -> int:

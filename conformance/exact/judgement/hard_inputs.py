@@ -18,7 +18,7 @@ from conformance.base.errors import UsageError
 from conformance.base.verdicts import Unsupported
 from conformance.exact.declarations.declaration_tables import declarations_of, has_schemas
 from conformance.exact.declarations.drawing import InvalidNodeError, draw_node, draw_valid_node
-from conformance.exact.declarations.exact_sums import MIN_SUMMED_TERMS, SUMS, exact_sums, summed_terms
+from conformance.exact.declarations.exact_sums import MIN_SUMMED_TERMS, WITH_EXACT_SUMS, exact_sums, probed_terms
 from conformance.exact.declarations.hard_values import (
     free_operands,
     hard_elements,
@@ -153,11 +153,11 @@ def _terms_of(call: OperatorCall) -> int:
     """Return the number of terms of each sum of a call; 1 if it computes no sums, or sums of integers."""
     node = call.model.graph.node[0]
     arrays = {name: each for name, each in call.values.items() if isinstance(each, np.ndarray)}
-    if not is_operator(node, *SUMS) or node.input[0] not in arrays:
+    if not is_operator(node, *WITH_EXACT_SUMS) or node.input[0] not in arrays:
         return 1
     result = inferred_output_shapes(call.model, arrays).get(node.output[0])
     shapes = {name: each.shape for name, each in arrays.items()}
-    return summed_terms(node, shapes if result is None else {**shapes, node.output[0]: result})
+    return probed_terms(node, shapes if result is None else {**shapes, node.output[0]: result})
 
 
 def long_sums(
@@ -174,7 +174,7 @@ def long_sums(
     """
     first = inputs[0]
     call = call_of_operator(operator, inputs, attributes, opset=opset)
-    if first is None or not first.size or not is_operator(call.model.graph.node[0], *SUMS):
+    if first is None or not first.size or not is_operator(call.model.graph.node[0], *WITH_EXACT_SUMS):
         return
     others: list[int | None] = [None]
     if len(inputs) > 1 and inputs[1] is not None:

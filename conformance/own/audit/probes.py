@@ -17,7 +17,7 @@ import numpy as np
 from msgspec import structs
 
 from conformance.base.verdicts import Level
-from conformance.exact.declarations.exact_sums import SUMS, exact_sums, summed_terms
+from conformance.exact.declarations.exact_sums import WITH_EXACT_SUMS, exact_sums, probed_terms
 from conformance.exact.declarations.hard_values import free_operands, hard_elements, hard_numbers_of
 from conformance.exact.models.graphs import is_operator, main_opset, names_taken_by, subgraphs_of, with_inferred_types
 from conformance.exact.models.input_files import DeclaredInput, required_input_names
@@ -105,7 +105,7 @@ def probe_nodes(
         configuration = None
         names: set[str] = set()
         if all(name in exposed.values for name in (*names_taken_by(node), *filter(None, node.output))):
-            limit = MAX_SUMMED_ELEMENTS if is_operator(node, *SUMS) else MAX_PROBED_ELEMENTS
+            limit = MAX_SUMMED_ELEMENTS if is_operator(node, *WITH_EXACT_SUMS) else MAX_PROBED_ELEMENTS
             if _is_small(node, exposed, limit):
                 configuration = _configuration(node, exposed)
                 key = (configuration, *map([*node.input].index, node.input))  # most nodes of a model are like others
@@ -245,11 +245,11 @@ def _probe(
 def _exact_sums(
     node: onnx.NodeProto, exposed: ExposedValues, inputs: Mapping[str, Array], free: Container[str]
 ) -> list[dict[str, Array]]:
-    """Return operands of the node alone with which its sums are exact in every order: the first two sets, for speed."""
+    """Return operands of the node alone with which its sums are exact in every order."""
     known = [each for each in (*node.input, *node.output) if each in exposed.values]
-    terms = summed_terms(node, {each: np.shape(exposed.values[each]) for each in known})
+    terms = probed_terms(node, {each: np.shape(exposed.values[each]) for each in known})
     own = [name for name in inputs if name in free]
-    return exact_sums(node, inputs, own, terms)[:2] if node.input[0] in inputs else []
+    return exact_sums(node, inputs, own, terms) if node.input[0] in inputs else []
 
 
 def _repetitions(operands: Sequence[Array]) -> int:

@@ -262,6 +262,35 @@ def test_exact_sums_show_a_fault_that_the_bound_of_many_terms_hides(tmp_path: Pa
     assert verdicts == [[NodeVerdict.CORRECT], [NodeVerdict.WRONG]]
 
 
+SOFTMAX = "s (float[1,3000] x) => (float[1,3000] y) { y = Softmax(x) }"
+SUM_OF_INTEGERS = "s (int32[1,1000] x) => (int32[1,1] y) { y = ReduceSum<axes: ints = [1]>(x) }"
+LEAST = "s (float[2,1000] x) => (float[2,1] y) { y = ReduceMin<axes: ints = [1]>(x) }"
+SQUARES = "s (float[2,50000] x) => (float[2,1] y) { y = ReduceSumSquare<axes: ints = [1]>(x) }"
+PRODUCTS = 's (float[2,9000] x, float[2,9000] v) => (float[2] y) { y = Einsum<equation = "ij,ij->i">(x, v) }'
+TRANSPOSED = "s (float[1,512,3,3] x, float[512,2,3,3] w) => (float[1,2,5,5] y) { y = ConvTranspose(x, w) }"
+
+
+@pytest.mark.parametrize(
+    ("graph", "fault"),
+    [
+        (SOFTMAX, lambda X, Y: Y / (1 + np.float32(1e-3) * Y.max())),
+        (SUM_OF_INTEGERS, lambda X, Y: Y.astype(np.int16).astype(np.int32)),
+        (LEAST, lambda X, Y: np.minimum(Y, np.float32(1e4))),
+        (SQUARES, lambda X, Y: Y - X[:, :4].astype(np.float64).__pow__(2).sum(1, keepdims=True).astype(Y.dtype)),
+        (PRODUCTS, lambda X, Y: Y * np.float32(1 + 2e-5)),
+        (TRANSPOSED, lambda X, Y: Y * np.float32(1 + 1e-5)),
+    ],
+)
+def test_operands_of_exact_sums_show_a_fault_that_other_values_hide(tmp_path: Path, graph: str, fault: Any) -> None:
+    model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["": 12]> {graph}')
+    onnx.save(model, tmp_path / "m.onnx")
+    verdicts = []
+    for compute in (lambda X, Y: Y, fault):
+        (probed,) = audit(tmp_path / "m.onnx", backend_with(compute), probes=1).probes
+        verdicts.append(probed.node.verdict is NodeVerdict.WRONG)
+    assert verdicts == [False, True]
+
+
 def backend_with(change: Any) -> Any:
     """Return a backend that changes the outputs of onnx's evaluator by its first input."""
 

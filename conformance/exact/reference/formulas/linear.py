@@ -211,8 +211,8 @@ def _with_partial_products(result: Enclosure, factors: Sequence[Array], count: i
         largest = count * prod(max(1.0, float(np.max(each, initial=0.0, where=np.isfinite(each)))) for each in factors)
         lowest = prod(min(1.0, float(np.min(each, initial=1.0, where=each > 0))) for each in factors)
     if not largest <= float(limits.largest):
-        return replace(result, error=np.full(result.shape, np.inf))
-    result = replace(result, error=np.where(np.isfinite(result.value), result.error, np.inf))
+        return result.undetermined(np.ones(result.shape, dtype=bool))
+    result = result.undetermined(~np.isfinite(result.value))
     if lowest >= float(limits.smallest_normal):
         return result
     return replace(result, error=result.error + count * len(factors) * float(limits.smallest_normal) * largest)
@@ -551,7 +551,7 @@ def _mean(node: Node, inputs: Sequence[T | Array | None]) -> list[T]:
 
 
 def _sum_square(node: Node, inputs: Sequence[T | Array | None]) -> list[T]:
-    return _reduce(node, inputs, lambda X, axes, keep: X.times(X).add_up(axes, keepdims=keep))
+    return _reduce(node, inputs, lambda X, axes, keep: sum_of_squares(X, axes, keepdims=keep))
 
 
 def _sum_of_magnitudes(node: Node, inputs: Sequence[T | Array | None]) -> list[T]:
@@ -563,9 +563,18 @@ def mean(X: T, axes: Sequence[int], *, keepdims: bool = True) -> T:
     return X.mean(axes, keepdims=keepdims)
 
 
+def sum_of_squares(X: T, axes: Sequence[int], *, keepdims: bool = True) -> T:
+    """Return the sums of the squares along some axes: squares of 0, and exact sums of exact squares, do not round."""
+
+    def product(a: Array, b: Array) -> Array:
+        return np.asarray((a * b).sum(axis=tuple(axes), keepdims=keepdims))
+
+    return X.dot(X, product, prod(X.shape[axis] for axis in axes))
+
+
 def _euclidean_norm(node: Node, inputs: Sequence[T | Array | None]) -> list[T]:
     def norm(X: T, axes: list[int], keepdims: bool) -> T:
-        squares = (X * X).sum(axes, keepdims=keepdims)
+        squares = sum_of_squares(X, axes, keepdims=keepdims)
         return admit(
             "ReduceL2", written=lambda: sqrt(squares), function=lambda: sqrt(squares.as_type(FLOAT)).with_dtype(X.dtype)
         )

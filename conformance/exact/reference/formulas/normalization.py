@@ -7,6 +7,7 @@ Both forms are admissible; the second has a larger error where the mean is large
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import TYPE_CHECKING, Any, Generic
 
 import numpy as np
@@ -15,7 +16,7 @@ from conformance.base.verdicts import Unsupported
 from conformance.exact.models.arrays import dtype_of, type_name
 from conformance.exact.models.graphs import softmax_default_axis
 from conformance.exact.reference.formulas.elementwise import absolute, exp, log, sqrt, tensor
-from conformance.exact.reference.formulas.linear import mean, optional_tensor
+from conformance.exact.reference.formulas.linear import mean, optional_tensor, sum_of_squares
 from conformance.exact.reference.numbers.enclosure import admit, is_strict
 from conformance.exact.reference.numbers.formula_tensor import T
 from conformance.exact.reference.tolerances import NARROW
@@ -197,7 +198,8 @@ def _require_broadcast(scale: T, X: T) -> None:
 
 def rms_normalized(X: T, axes: Sequence[int], epsilon: float) -> tuple[T, T]:
     """Return X / Sqrt(Mean(X * X) + epsilon), and the reciprocal of the root."""
-    root = sqrt(mean(X * X, axes) + epsilon)
+    count = prod(X.shape[axis] for axis in axes)
+    root = sqrt(sum_of_squares(X, axes).over(X.constant(count)) + epsilon)
     inverse = 1.0 / root
     return admit("normalized", written=lambda: X / root, reciprocal=lambda: X * inverse), inverse
 
