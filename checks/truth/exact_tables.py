@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import operator
-from itertools import product
+from collections import Counter
+from itertools import pairwise, product
 from typing import TYPE_CHECKING, Any
 
 import mpmath
@@ -423,6 +424,37 @@ def _cast(node: Node) -> Any:
     return mapped(cast, x)
 
 
+def _tf_idf(node: Node) -> Any:
+    """Return the counts of the n-grams of each row, times their weights: those of the n-gram's place in the pool."""
+    x = np.asarray(node.inputs[0])
+    pool = list(node.get("pool_int64s", None) or [each.decode() for each in node.attributes["pool_strings"]])
+    starts = [*node.attributes["ngram_counts"], len(pool)]
+    grams = [
+        tuple(pool[place : place + size])
+        for size, (start, end) in enumerate(pairwise(starts), 1)
+        for place in range(start, end, size)
+    ]
+    indexes = list(node.attributes["ngram_indexes"])
+    weights = node.get("weights", None) or [1] * len(grams)
+    mode = node.get("mode", "")
+
+    def row_of(given: Any) -> list[Any]:
+        row = [each if isinstance(each, str) else int(each) for each in given]
+        found: Counter[Any] = Counter()
+        for size in range(node.attributes["min_gram_length"], node.attributes["max_gram_length"] + 1):
+            for step in range(1, 2 if size == 1 else node.attributes["max_skip_count"] + 2):
+                ends = range(len(row) - (size - 1) * step)
+                found.update(tuple(row[place : place + size * step : step]) for place in ends)
+        result = [ZERO] * (max(indexes) + 1)
+        for gram, index, weight in zip(grams, indexes, weights, strict=True):
+            count = min(found[gram], 1) if mode == "IDF" else found[gram]
+            result[index] = mpmath.mpf(count) * (1 if mode == "TF" else mpmath.mpf(weight))
+        return result
+
+    rows = [row_of(each) for each in x.reshape(-1, x.shape[-1])]
+    return np.asarray(rows, object).reshape(*x.shape[:-1], -1)
+
+
 TABLE_FORMULAS: Mapping[str, Callable[[Node], Any]] = {
     "Attention": _attention,
     "BatchNormalization": _batch_normalization,
@@ -448,6 +480,7 @@ TABLE_FORMULAS: Mapping[str, Callable[[Node], Any]] = {
     "Shrink": _shrink,
     "Softmax": _softmax,
     "SoftmaxCrossEntropyLoss": _softmax_cross_entropy,
+    "TfIdfVectorizer": _tf_idf,
     "TopK": _top,
     "TreeEnsemble": _tree_ensemble,
     "Unique": _unique,
