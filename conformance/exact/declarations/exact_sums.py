@@ -146,9 +146,9 @@ def sparse_numbers(text: str, array: Array, period: int) -> Array:
 
 
 def _numbers_with_all_digits(text: str, array: Array) -> Array:
-    steps = 2 ** (format_of(array.dtype).precision - 1)
-    odd = (element_bits(text, array.shape) >> np.uint64(12)) % np.uint64(steps // 2) * np.uint64(2) + np.uint64(1)
-    return np.asarray(1 + odd.astype(np.float64) / steps)
+    steps = np.uint64(2 ** (format_of(array.dtype).precision - 1))
+    halves = (element_bits(text, array.shape) >> np.uint64(12)) % (steps // np.uint64(2))
+    return np.asarray(1 + (2.0 * halves + 1) / float(steps))
 
 
 def _digits(text: str, array: Array) -> Array:
@@ -211,7 +211,10 @@ _SHARES = frozenset({"LogSoftmax", "ReduceLogSumExp", "Softmax"})
 
 _MOMENTS = frozenset(
     {
-        *("GroupNormalization", "InstanceNormalization", "LayerNormalization", "MeanVarianceNormalization"),
+        "GroupNormalization",
+        "InstanceNormalization",
+        "LayerNormalization",
+        "MeanVarianceNormalization",
         "RMSNormalization",
     }
 )
