@@ -76,7 +76,9 @@ enum {
     JUDGE_FLOAT4E2M1 = 23,
     JUDGE_FLOAT8E8M0 = 24,
     JUDGE_UINT2 = 25,
-    JUDGE_INT2 = 26
+    JUDGE_INT2 = 26,
+    JUDGE_FLOAT6E2M3 = 27,
+    JUDGE_FLOAT6E3M2 = 28
 };
 
 /* A tensor. The elements at `data` are little-endian and in row-major order. That of a tensor of strings are 8 bytes: the
@@ -92,14 +94,15 @@ typedef struct {
 
 /* Bytes of an element of a type; 0 if no corpus uses the type. An element of less than a byte is unpacked to one. */
 static size_t judge_width(uint64_t type) {
-    static const unsigned char widths[27] = {0, 4, 1, 1, 2, 2, 4, 8, 8, 1, 2, 8, 4, 8, 0, 0, 2,
-                                             1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
-    return type < 27 ? widths[type] : 0;
+    static const unsigned char widths[29] = {0, 4, 1, 1, 2, 2, 4, 8, 8, 1, 2, 8, 4, 8, 0, 0, 2,
+                                             1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+    return type < 29 ? widths[type] : 0;
 }
 
 /* Bits of an element of a type that files pack into bytes; 0 for other types. */
 static unsigned judge_packed_bits(uint64_t type) {
     if (type == JUDGE_UINT4 || type == JUDGE_INT4 || type == JUDGE_FLOAT4E2M1) return 4;
+    if (type == JUDGE_FLOAT6E2M3 || type == JUDGE_FLOAT6E3M2) return 6;
     return type == JUDGE_UINT2 || type == JUDGE_INT2 ? 2 : 0;
 }
 
@@ -233,12 +236,15 @@ static int judge_find_texts(judge_tensor *tensor, const unsigned char *bytes, co
 /* Replace the packed elements of a tensor by one byte per element, with the sign of a signed type in all its bits. */
 static int judge_unpack(judge_tensor *tensor, size_t elements, unsigned bits) {
     unsigned char *const unpacked = (unsigned char *)malloc(elements + 1);
-    const unsigned per_byte = 8 / bits, mask = (1u << bits) - 1, sign = 1u << (bits - 1);
+    const unsigned mask = (1u << bits) - 1, sign = 1u << (bits - 1);
     const int is_signed = tensor->type == JUDGE_INT4 || tensor->type == JUDGE_INT2;
     size_t i;
     if (!unpacked) return 0;
     for (i = 0; i < elements; ++i) {
-        const unsigned element = (unsigned)tensor->data[i / per_byte] >> bits * (unsigned)(i % per_byte) & mask;
+        const unsigned shift = (unsigned)(i * bits % 8);
+        const unsigned char *const first = tensor->data + i * bits / 8;
+        const unsigned next = shift + bits > 8 ? (unsigned)first[1] << (8 - shift) : 0;
+        const unsigned element = ((unsigned)*first >> shift | next) & mask;
         unpacked[i] = (unsigned char)(is_signed && (element & sign) ? element | ~mask : element);
     }
     free(tensor->decoded);
@@ -298,14 +304,15 @@ static uint64_t judge_bits(const judge_tensor *tensor, size_t index) {
 static int judge_is_floating(const judge_tensor *tensor) {
     return tensor->type == JUDGE_FLOAT || tensor->type == JUDGE_DOUBLE || tensor->type == JUDGE_FLOAT16 ||
            (tensor->type >= JUDGE_BFLOAT16 && tensor->type <= JUDGE_FLOAT8E5M2FNUZ) ||
-           tensor->type == JUDGE_FLOAT4E2M1 || tensor->type == JUDGE_FLOAT8E8M0;
+           tensor->type == JUDGE_FLOAT4E2M1 || tensor->type == JUDGE_FLOAT8E8M0 ||
+           tensor->type == JUDGE_FLOAT6E2M3 || tensor->type == JUDGE_FLOAT6E3M2;
 }
 
 /* A number of a format with at most 8 bits. The formats differ in the bias of the exponent and in NaN and infinity. */
 static double judge_small_number(uint64_t type, unsigned bits) {
-    static const unsigned char exponent_bits[8] = {4, 4, 5, 5, 0, 0, 2, 8};
-    static const unsigned char fraction_bits[8] = {3, 3, 2, 2, 0, 0, 1, 0};
-    static const int biases[8] = {7, 8, 15, 16, 0, 0, 1, 127};
+    static const unsigned char exponent_bits[12] = {4, 4, 5, 5, 0, 0, 2, 8, 0, 0, 2, 3};
+    static const unsigned char fraction_bits[12] = {3, 3, 2, 2, 0, 0, 1, 0, 0, 0, 3, 2};
+    static const int biases[12] = {7, 8, 15, 16, 0, 0, 1, 127, 0, 0, 1, 3};
     const size_t row = (size_t)(type - JUDGE_FLOAT8E4M3FN);
     const int width = exponent_bits[row], fraction_width = fraction_bits[row];
     const int exponent = (int)(bits >> fraction_width) & ((1 << width) - 1);

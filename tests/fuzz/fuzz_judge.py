@@ -30,10 +30,11 @@ TYPES = {
     17: ml_dtypes.float8_e4m3fn, 18: ml_dtypes.float8_e4m3fnuz, 19: ml_dtypes.float8_e5m2,
     20: ml_dtypes.float8_e5m2fnuz, 21: ml_dtypes.uint4, 22: ml_dtypes.int4, 23: ml_dtypes.float4_e2m1fn,
     24: ml_dtypes.float8_e8m0fnu, 25: ml_dtypes.uint2, 26: ml_dtypes.int2,
+    27: ml_dtypes.float6_e2m3fn, 28: ml_dtypes.float6_e3m2fn,
 }  # fmt: skip
 STRING = 8
-FLOATING = (1, 10, 11, 16, 17, 18, 19, 20, 23, 24)
-PACKED_BITS = {21: 4, 22: 4, 23: 4, 25: 2, 26: 2}
+FLOATING = (1, 10, 11, 16, 17, 18, 19, 20, 23, 24, 27, 28)
+PACKED_BITS = {21: 4, 22: 4, 23: 4, 25: 2, 26: 2, 27: 6, 28: 6}
 """Bits of an element of the types of which a byte has several elements."""
 TEXTS = ("", "a", "ab", "é", "a\0", "b" * 200)
 NUMBER_FIELDS = {1: 4, 7: 7, 11: 10, 12: 11, 13: 11}
@@ -116,9 +117,8 @@ def encode(draw: random.Random, type: int, dims: list[int], array: np.ndarray) -
 
 def packed(array: np.ndarray, bits: int) -> np.ndarray:
     """Return elements packed into bytes, the first element in the lowest bits."""
-    codes = array.reshape(-1).view(np.uint8) & (2**bits - 1)
-    rows = np.pad(codes, (0, -codes.size % (8 // bits))).reshape(-1, 8 // bits)
-    return np.bitwise_or.reduce(rows << np.arange(0, 8, bits, dtype=np.uint8), axis=1, dtype=np.uint8)
+    codes = array.reshape(-1, 1).view(np.uint8)
+    return np.packbits(codes >> np.arange(bits, dtype=np.uint8) & 1, bitorder="little")
 
 
 def draw_input(draw: random.Random) -> tuple[list[bytes | None], int]:

@@ -184,9 +184,8 @@ def _expected_tensor(name: str, expected: Array, bound: Array | None, choices: A
     return ExpectedTensor(name, expected, bound, choices)
 
 
-_OTHER_TYPES = frozenset(
-    map(onnx.TensorProto.DataType.Value, ("INT4", "UINT4", "FLOAT4E2M1", "INT2", "UINT2", "STRING"))
-)
+_OTHER_NAMES = {"INT4", "UINT4", "FLOAT4E2M1", "INT2", "UINT2", "FLOAT6E2M3", "FLOAT6E3M2", "STRING"}
+_OTHER_TYPES = frozenset(number for name, number in onnx.TensorProto.DataType.items() if name in _OTHER_NAMES)
 """Element types of less than a byte, and strings."""
 
 

@@ -225,7 +225,7 @@ def _type_of(tensor: onnx.TensorProto) -> str:
     return element_type_text(tensor.data_type)
 
 
-_PACKED_BITS = {"int4": 4, "uint4": 4, "float4e2m1": 4, "int2": 2, "uint2": 2}
+_PACKED_BITS = {"int4": 4, "uint4": 4, "float4e2m1": 4, "int2": 2, "uint2": 2, "float6e2m3": 6, "float6e3m2": 6}
 """Bits of an element, by type, if several elements share a byte."""
 
 

@@ -195,13 +195,22 @@ def test_generate_model_without_values_leaves_out_trees_in_attributes(command, h
     assert not (here / "without").exists()
 
 
-def test_generate_model_keeps_operand_of_few_bits(command, here):
-    text = """<ir_version: 10, opset_import: ["" : 21]>
-    scaled (uint4[3] X, float[3] scale) => (float[3] Y) { Y = DequantizeLinear <axis = 0> (X, scale) }"""
-    onnx.save(onnx.parser.parse_model(text), here / "scaled.onnx")
+@pytest.mark.parametrize(("name", "opset"), [("UINT4", 21), ("FLOAT6E2M3", 28)])
+def test_generate_model_keeps_operand_of_few_bits(command, here, name, opset):
+    if not hasattr(onnx.TensorProto, name):
+        pytest.skip(f"needs an onnx with {name}")
+    X, scale, Y = (
+        helper.make_tensor_value_info(value, type, [3])
+        for value, type in (("X", onnx.TensorProto.DataType.Value(name)), ("scale", 1), ("Y", 1))
+    )
+    node = helper.make_node("DequantizeLinear", ["X", "scale"], ["Y"], axis=0)
+    graph = helper.make_graph([node], "scaled", [X, scale], [Y])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=10)
+    onnx.save(model, here / "scaled.onnx")
     assert command("generate", "--model", "scaled.onnx", "--output", "cases").status == 0
     (document,) = documents(here / "cases")
     assert document["level"] == "must"
+    assert command("export", here / "exported", "--data", "cases").status == 0
 
 
 def test_generate_model_leaves_out_data_sets_of_other_output_shapes(command, here):
