@@ -253,12 +253,13 @@ class JudgedShare(msgspec.Struct):
         unspecified: the number of nodes with elements for which the page states no result, and without a wrong element.
         elements: the number of judged elements.
         all_elements: the number of elements of all nodes.
+        sampled: the number of judged nodes of whose outputs only a sample was compared.
         represented_elements: the number of elements that the judged ones stand for: of a large output, only a sample is
             compared.
         undetermined: the number of elements for which every value is admissible.
         loose: the number of elements whose bound is larger than the magnitude of the expected value.
         open_elements: the number of elements for which the page states no result.
-        operations: about how many operations the judged nodes need.
+        operations: about how many operations the compared elements of the judged nodes need.
         all_operations: about how many operations all nodes need.
         open_nodes: the number of nodes that were compared, and most of whose elements are unspecified or have no useful
             bound.
@@ -269,7 +270,8 @@ class JudgedShare(msgspec.Struct):
         passing: the largest relative error that would pass in every element of an output of one of the groups.
         unjudged: the number of nodes that were not judged, also not with later nodes, by operator.
         share: the smallest one of the judged shares of the nodes, the elements and the arithmetic, without unspecified
-            elements and without nodes that have no other elements. Weakly judged nodes are not judged here.
+            elements and without nodes that have no other elements. Weakly judged nodes are not judged here. A sample
+            stands for its node.
     """
 
     nodes: int = 0
@@ -280,6 +282,7 @@ class JudgedShare(msgspec.Struct):
     unspecified: int = 0
     elements: int = 0
     all_elements: int = 0
+    sampled: int = 0
     represented_elements: float = 0.0
     undetermined: int = 0
     loose: int = 0
@@ -321,7 +324,8 @@ class JudgedShare(msgspec.Struct):
             undetermined=sum(undetermined for undetermined, _ in useless),
             loose=sum(loose for _, loose in useless),
             open_elements=sum(node.unspecified for node in nodes),
-            operations=sum(node.operations for node in judged),
+            sampled=sum(node.is_sampled for node in judged),
+            operations=sum(node.compared_operations for node in judged),
             all_operations=sum(node.operations for node in nodes),
             open_nodes=sum(node.is_open(level) for node in nodes),
             weak_nodes=weak,
@@ -377,6 +381,8 @@ class JudgedShare(msgspec.Struct):
             text += f", {self.unspecified} unspecified"
         if self.weak_nodes:
             text += f", {self.weak_nodes} weakly judged"
+        if self.sampled:
+            text += f"; {self.sampled} on a sample, --all-elements judges all"
         if self.covered:
             groups = "in 1 group" if self.groups == 1 else f"in {self.groups} groups, the largest"
             text += f"; {self.covered} without known outputs, judged only together with later nodes {groups} of "

@@ -124,6 +124,7 @@ class NodeJudgement(Struct, frozen=True, forbid_unknown_fields=True):
         together: the names of the nodes that were judged together with this node.
         covered_by: the number of the later node with which alone it could be judged, because its own outputs are
             missing; otherwise None.
+        is_sampled: whether only a sample of the elements was compared.
         accumulated: the largest error against the exact value of the whole model; None if that is not known.
         origin: the number of the node from which most of the accumulated error comes; None if that is not known.
     """
@@ -159,6 +160,7 @@ class NodeJudgement(Struct, frozen=True, forbid_unknown_fields=True):
     text: str | None = None
     together: tuple[str, ...] = ()
     covered_by: int | None = None
+    is_sampled: bool = False
     accumulated: float | None = None
     origin: int | None = None
 
@@ -224,6 +226,11 @@ class JudgedNode(NodeJudgement, frozen=True, kw_only=True):
         at_should = f"{'within' if self.should_worst is None else 'outside of'} its bounds of level should"
         return str(self.verdict) if self.level is Level.MUST else at_should
 
+    @property
+    def compared_operations(self) -> int:
+        """About how many operations the compared elements need."""
+        return self.operations * self.elements // self.all_elements if self.is_sampled else self.operations
+
     def is_judged_at(self, level: Level) -> bool:
         """Return whether at least half of its elements have a useful bound of a level."""
         return self.verdict is not NodeVerdict.NOT_JUDGED and self.level.is_within(level)
@@ -250,6 +257,10 @@ _DEFAULT_OPTIONS = JudgementOptions()
 
 UNRECORDED = "not recorded, and judged only together with later nodes: add intermediate values to --outputs"
 """Why a node is not judged whose outputs were not recorded."""
+
+WHOLE_ELEMENTS = 2**15
+WHOLE_OPERATIONS = 2**24
+"""Elements of the outputs and operations of a node up to which all elements are judged, also of large operands."""
 
 MAX_REMEMBERED_BYTES = 256
 MAX_REMEMBERED_NODES = 4096
@@ -395,7 +406,7 @@ class ModelJudge:
         if refusal := exposed.refused.get(first):
             return structs.replace(unjudged, reason=f"the subject does not run the node alone: {refusal}")
         try:
-            limit = None if self._options.all_elements else samples.SAMPLED_ABOVE
+            limit = None if self._options.all_elements or _is_cheap(unjudged) else samples.SAMPLED_ABOVE
             enclosed = enclose_part(self._scope, node, known, outputs, limit, self._check_size)
         except Unsupported as error:
             return structs.replace(unjudged, reason=str(error))
@@ -424,6 +435,7 @@ class ModelJudge:
                 types = (type_name(each.dtype) for each in items if isinstance(each, (np.ndarray, Enclosure)))
                 element_type = element_type or next(types, None)
         unjudged = structs.replace(unjudged, type=element_type, segment=tuple(sorted(before)), text=enclosed.change)
+        unjudged = structs.replace(unjudged, is_sampled=enclosed.is_sample)
         found = _conclude(unjudged, comparison, contradiction)
         names_elements = found.worst or found.should_worst or found.open_element
         is_plain = found.verdict is NodeVerdict.CORRECT and not names_elements
@@ -522,6 +534,11 @@ def _values_key(
     places = (*map(bool, node.input), None, *map(bool, node.output), *map(names.index, names))
     attributes = tuple(attribute.SerializeToString(deterministic=True) for attribute in node.attribute)
     return node.op_type, node.domain, attributes, places, given
+
+
+def _is_cheap(node: JudgedNode) -> bool:
+    """Return whether all elements of a node are judged in about the time of a sample: few ones of large operands."""
+    return node.all_elements <= WHOLE_ELEMENTS and node.operations <= WHOLE_OPERATIONS
 
 
 def _conclude(unjudged: JudgedNode, comparison: NodeComparison, contradiction: str) -> JudgedNode:

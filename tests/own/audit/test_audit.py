@@ -25,7 +25,7 @@ from conformance.exact.models.external_data import map_external_tensor
 from conformance.own.audit.audit_cases import write_cases
 from conformance.own.audit.audit_job import AuditWorkers
 from conformance.own.audit.audit_page import render_page
-from conformance.own.audit.audit_report import audit_document, text_lines, wrong_text
+from conformance.own.audit.audit_report import JudgedShare, audit_document, text_lines, wrong_text
 from conformance.own.audit.audit_session import AuditOptions, SubjectAudit, audit_subject
 from conformance.own.audit.judgement import NodeVerdict
 from conformance.own.graphs.model_inputs import InputSet, make_inputs, parse_shapes, read_inputs, save_inputs_to
@@ -368,10 +368,20 @@ def test_large_tensor_is_sampled_with_its_special_values(tmp_path: Path) -> None
     sampled = audit_subject(model, subject, data_set)
     (node,) = sampled.wrong_nodes
     assert node.elements < node.all_elements == 3 * 2**20
+    share = JudgedShare.of([sampled])
+    assert (node.is_sampled, share.sampled) == (True, 1)
+    assert share.operations / share.all_operations == pytest.approx(node.elements / node.all_elements)
     assert node.worst is not None
     assert node.worst.index == (2, 77)
     (node,) = audit_subject(model, subject, data_set, options=AuditOptions(all_elements=True)).nodes
     assert node.elements == node.all_elements
+
+
+def test_small_product_with_a_large_operand_is_judged_whole(tmp_path: Path) -> None:
+    nodes = [helper.make_node("Transpose", ["X"], ["T"]), helper.make_node("MatMul", ["X", "T"], ["Y"])]
+    model = write_model(tmp_path / "m.onnx", nodes, [1, 2**21 + 1])
+    product = audit(model, EvaluatorBackend(), (1, 2**21 + 1)).nodes[1]
+    assert (product.is_sampled, product.elements) == (False, 1)
 
 
 def test_subject_that_refuses_added_outputs_is_cut(chain: LoadedModel) -> None:
