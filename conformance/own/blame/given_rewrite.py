@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from conformance.base.errors import UsageError
-from conformance.exact.models.graphs import copy_of, names_in_model
+from conformance.exact.models.graphs import copy_of, find_producers, is_operator, names_in_model, names_taken_by
 from conformance.exact.models.input_files import required_input_names
 from conformance.exact.models.renaming import renamed_copy
 from conformance.own.blame.value_matching import ValueMatching
@@ -20,7 +20,7 @@ from conformance.own.graphs.reading import LoadedModel, in_common_folder
 from conformance.own.graphs.tensor_borders import with_tensor_inputs
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     import onnx
@@ -160,6 +160,21 @@ class GivenRewrite:
         if _interface(model) == self._interface:
             return self._whole.original
         return self._parts.between(model)
+
+    def steps(self, model: onnx.ModelProto) -> Iterator[list[int]]:
+        """Yield the nodes of each step of a part of the first model: from matched values to the next matched values."""
+        makers = find_producers(model.graph)
+        for number, node in enumerate(model.graph.node):
+            if not any(map(self._parts.computes, node.output)):
+                continue
+            step = {number}
+            pending = [number]
+            while pending:
+                taken = names_taken_by(model.graph.node[pending.pop()])
+                inner = {makers[name] for name in taken if name in makers and not self._parts.computes(name)}
+                pending += inner - step
+                step |= inner
+            yield sorted(each for each in step if not is_operator(model.graph.node[each], "Constant"))
 
     def with_counterparts(self, fed: FedModel) -> FedModel | None:
         """Return a part of the first model without the outputs that have no counterpart.

@@ -313,7 +313,7 @@ class Reducer:
                 self._take_first(with_arrays(self._smallest, {name: simple}) for simple in simple_arrays(array))
 
     def _has_part(self, fed: FedModel) -> bool:
-        """Return whether a part of at most `WINDOW_NODES` consecutive nodes holds.
+        """Return whether a part of at most `WINDOW_NODES` consecutive nodes holds; with a second model, a step of both.
 
         Single nodes come last: composed bounds can hide a fault of one of them.
         """
@@ -322,6 +322,8 @@ class Reducer:
             return False
         values = self._known_values()
         parts = GraphParts(fed.model, fed.data_folder)
+        if self.comparison.given is not None:
+            return self._take_first(parts.cut(step, values) for step in self.comparison.given.steps(fed.model))
         for size in (WINDOW_NODES, 4, 1):
             if len(nodes) <= size // 2:
                 continue

@@ -3,9 +3,10 @@
 1. Values with the same type, shape and bits are matched, because one of them can replace the other.
 2. The remaining values of one name, type and shape are matched, unless the names mislead: exporters number values, and
    then most pairs of one name are different values.
-3. If equal nodes compute matched values, and all other operands match, the remaining operands are matched: backwards
-   from the outputs, so that models with other names are also cut behind the difference.
-4. A pair of values with other bits is tried, because a rewrite may keep the name of a value and change the value: a
+3. The remaining values of one type and shape that are nearest to each other are matched, if no other is as near.
+4. If equal nodes compute matched values, their operands are matched by place: backwards from the outputs, so that
+   models with other names are also cut behind the difference.
+5. A pair of values with other bits is tried, because a rewrite may keep the name of a value and change the value: a
    BatchNormalization that is folded into a Conv changes the output of the Conv.
 """
 
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from conformance.exact.models.arrays import format_of, has_same_bits, hash_values, is_computed
+from conformance.exact.models.arrays import format_of, has_same_bits, hash_values, is_computed, is_floating
 from conformance.exact.models.graphs import copy_of, is_operator, names_in_model, names_taken_by
 from conformance.exact.models.input_files import required_input_names
 from conformance.exact.models.model_building import array_value_info
@@ -54,6 +55,15 @@ USUAL_FACTOR = 8
 MAX_STEP_ERROR = 1 / 4
 """Relative error from which a step differs in any case."""
 
+MAX_DISTANCE = 1 / 2
+"""Distance, as a share of the length, from which two values are not matched, times `CLEARLY_NEARER`."""
+
+CLEARLY_NEARER = 8
+"""Ratio of the distances of another value and of the nearest one from which the nearest one is matched."""
+
+MAX_SAMPLED = 1024
+"""Elements of a value that are compared to find the nearest one."""
+
 MAX_NEAR_ERROR = 1 / 128
 """Relative error from which two values are not near, however much the outputs differ."""
 
@@ -81,6 +91,11 @@ class ValueMatching:
         )
         alike = _match_equal_and_named(_known(ours, self.first[1]), _known(theirs, self.second[1]))
         pairs = self._without_false(alike | {name: name for name in self.ends})
+        taken = {*pairs.values()}
+        pairs |= _match_nearest(
+            _known((name for name in ours if name not in taken), self.first[1]),
+            _known((name for name in theirs if name not in pairs), self.second[1]),
+        )
         _match_operands(pairs, self.first, self.second, {*ours}, {*theirs})
         return self._without_false(pairs)
 
@@ -247,8 +262,45 @@ def _match_equal_and_named(first: Mapping[str, Array], second: Mapping[str, Arra
     return pairs
 
 
+def _match_nearest(first: Mapping[str, Array], second: Mapping[str, Array]) -> dict[str, str]:
+    """Return the name in the first model of each value of the second that is nearest to it, and clearly so.
+
+    Args:
+        first: values of the first model that have no counterpart yet, in its order.
+        second: values of the second model.
+    """
+    ours, theirs = _distinct_values(first), _distinct_values(second)
+    pairs: dict[str, str] = {}
+    for kind in ours.keys() & theirs.keys():
+        distances = np.array(
+            [[_distance(first[one[0]], second[other[0]]) for other in theirs[kind]] for one in ours[kind]]
+        )
+        for row, column in enumerate(distances.argmin(axis=1)):
+            rivals = (*np.delete(distances[row], column), *np.delete(distances[:, column], row), MAX_DISTANCE)
+            if distances[row, column] < min(rivals) / CLEARLY_NEARER:
+                pairs |= zip(theirs[kind][column], ours[kind][row], strict=False)
+    return pairs
+
+
+def _distinct_values(values: Mapping[str, Array]) -> dict[tuple[Any, ...], list[list[str]]]:
+    """Return the names of floating-point values by type and shape; those with the same bits are together, in order."""
+    found: dict[tuple[Any, ...], dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for name, array in values.items():
+        if is_floating(array.dtype) and array.size > 1:
+            found[array.dtype, array.shape][hash_values([array])].append(name)
+    return {kind: list(each.values()) for kind, each in found.items()}
+
+
+def _distance(first: Array, second: Array) -> float:
+    """Return the distance of two values as a share of the length of the first, on a sample of their elements."""
+    step = -(-first.size // MAX_SAMPLED)
+    one, other = (np.nan_to_num(each.reshape(-1)[::step].astype(np.float64)) for each in (first, second))
+    length = float(np.linalg.norm(one))
+    return float(np.linalg.norm(one - other)) / length if length else math.inf
+
+
 def _match_operands(pairs: dict[str, str], first: Side, second: Side, ours: set[str], theirs: set[str]) -> None:
-    """Add the operands of equal nodes whose results are matched, if one operand has no counterpart yet.
+    """Add the operands of equal nodes whose results are matched, where both have no counterpart yet.
 
     Args:
         pairs: the name in the first model of each matched value of the second.
@@ -264,13 +316,7 @@ def _match_operands(pairs: dict[str, str], first: Side, second: Side, ours: set[
         maker = makers.get(results[0] or "") if results else None
         if maker is None or results != list(maker.output) or not _are_equal_nodes(maker, node):
             continue
-        open_operands = [
-            (one, other)
-            for one, other in zip(maker.input, node.input, strict=True)
-            if pairs.get(other) != one and not _is_same_constant(first[1].get(one), second[1].get(other))
-        ]
-        if len(set(open_operands)) == 1:
-            one, other = open_operands[0]
+        for one, other in zip(maker.input, node.input, strict=True):
             is_free = one in ours and other in theirs and one not in taken and other not in pairs
             if is_free and _are_of_one_kind(first[1].get(one), second[1].get(other)):
                 pairs[other] = one
@@ -281,10 +327,6 @@ def _are_equal_nodes(first: onnx.NodeProto, second: onnx.NodeProto) -> bool:
     attributes = [sorted(each.SerializeToString() for each in node.attribute) for node in (first, second)]
     names = [(node.op_type, node.domain, len(node.input)) for node in (first, second)]
     return names[0] == names[1] and attributes[0] == attributes[1]
-
-
-def _is_same_constant(first: Array | None, second: Array | None) -> bool:
-    return first is not None and second is not None and has_same_bits(first, second)
 
 
 def _are_of_one_kind(first: Array | None, second: Array | None) -> bool:
