@@ -134,11 +134,14 @@ def _reduction_lines(step: ReducedModel, _: BlameDocument) -> Iterator[str]:
     if step.second_nodes is not UNSET:
         yield "In the second model:"
         yield from _node_lines(step.second_nodes)
+    if step.changes is not UNSET:
+        yield "They differ in:"
+        yield from (f"  {each}" for each in step.changes[:20])
 
 
 def _node_lines(nodes: Sequence[ReducedNode]) -> Iterator[str]:
     for node in nodes[:20]:
-        yield f"  {operator_text(node.operator, node.domain)} {node.name}"
+        yield f"  {operator_text(node.operator, node.domain)} {node.name}".rstrip()
     if len(nodes) > 20:
         yield f"  and {len(nodes) - 20} more"
 

@@ -37,7 +37,7 @@ from conformance.own.blame.document import (
     ReducedModel,
     ReducedNode,
 )
-from conformance.own.blame.given_rewrite import GivenRewrite, MatchedModels
+from conformance.own.blame.given_rewrite import GivenRewrite, MatchedModels, changes_of_nodes
 from conformance.own.blame.model_comparison import (
     Comparison,
     Computation,
@@ -505,6 +505,7 @@ def _reduced_model(
         base64.b64encode(fed.model.SerializeToString()).decode(),
         [base64.b64encode(each.SerializeToString()).decode() for each in fed.messages],
         msgspec.UNSET if given is None or second is None else _reduced_nodes(second, given.own_name),
+        msgspec.UNSET if second is None else changes_of_nodes(fed, fed.with_model(second)) or msgspec.UNSET,
     )
 
 

@@ -74,7 +74,8 @@ class ReducedNode(_Part):
 class ReducedModel(_Part):
     """The step `reduction`: the reduced model and its inputs, in base64, and the number of models that were tried.
 
-    If a second model is given, `second_nodes` are the nodes of its part with the same inputs and outputs.
+    If a second model is given, `second_nodes` are the nodes of its part with the same inputs and outputs, and `changes`
+    are the attributes and constants in which the nodes differ.
     """
 
     is_complete: bool
@@ -85,6 +86,7 @@ class ReducedModel(_Part):
     model: str
     inputs: list[str]
     second_nodes: list[ReducedNode] | msgspec.UnsetType = msgspec.UNSET
+    changes: list[str] | msgspec.UnsetType = msgspec.UNSET
 
     def read(self, data_folder: Path | None = None) -> FedModel:
         """Return the model with its inputs.

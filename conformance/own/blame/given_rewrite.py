@@ -7,12 +7,19 @@ the remaining ones by order. The parts are cut at the intermediate values that `
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+import onnx
+from onnx import helper
+
 from conformance.base.errors import UsageError
+from conformance.base.serialization.printable_text import one_line
+from conformance.exact.models.arrays import has_same_bits, type_name
 from conformance.exact.models.graphs import copy_of, find_producers, is_operator, names_in_model, names_taken_by
-from conformance.exact.models.input_files import required_input_names
+from conformance.exact.models.input_files import constant_node_values, required_input_names
 from conformance.exact.models.renaming import renamed_copy
 from conformance.own.blame.value_matching import ValueMatching
 from conformance.own.graphs.cutting import GraphParts, without_unused
@@ -22,8 +29,6 @@ from conformance.own.graphs.tensor_borders import with_tensor_inputs
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
-
-    import onnx
 
     from conformance.exact.models.arrays import Array
     from conformance.own.blame.value_matching import Run
@@ -192,6 +197,69 @@ class GivenRewrite:
         del model.graph.output[:]
         model.graph.output.extend(kept)
         return without_unused(fed.with_model(model))
+
+
+def changes_of_nodes(first: FedModel, second: FedModel) -> list[str]:
+    """Return the attributes and constant operands in which the nodes of two parts differ, each in one line.
+
+    The list is empty if the parts do not have the same operators.
+    """
+    nodes = [[node for node in part.model.graph.node if not is_operator(node, "Constant")] for part in (first, second)]
+    if [node.op_type for node in nodes[0]] != [node.op_type for node in nodes[1]]:
+        return []
+    constants = [part.initializers | constant_node_values(part.model.graph) for part in (first, second)]
+    found = []
+    for pair in zip(*nodes, strict=True):
+        attributes = [{each.name: each for each in node.attribute} for node in pair]
+        for name in sorted(attributes[0].keys() | attributes[1].keys()):
+            change = _change_of_attributes(*(each.get(name) for each in attributes))
+            found += [f"attribute {name} of {pair[0].op_type}: {change}"] if change else []
+        for names in zip(*(node.input for node in pair), strict=False):
+            change = _change_of_arrays(*(each.get(name) for each, name in zip(constants, names, strict=True)))
+            found += [f"operand {names[0]} of {pair[0].op_type}: {change}"] if change else []
+    return found
+
+
+MAX_LISTED = 8
+"""Elements of a list up to which they are shown."""
+
+
+def _change_of_attributes(*pair: onnx.AttributeProto | None) -> str:
+    """Return how two attributes differ; an empty text if they are equal, or both have a graph."""
+    lists = [_elements(each) for each in pair]
+    if lists[0] == lists[1]:
+        return ""
+    if len(lists[0]) == len(lists[1]) > MAX_LISTED:
+        return f"{sum(map(operator.ne, *lists))} of {len(lists[0])} elements differ"
+    texts = [one_line(f"{', '.join(each[:MAX_LISTED])}{', …' if len(each) > MAX_LISTED else ''}") for each in lists]
+    return f"{texts[0]} in A, {texts[1]} in B"
+
+
+def _elements(attribute: onnx.AttributeProto | None) -> list[str]:
+    """Return the elements of an attribute as texts, or one text that says what it is."""
+    if attribute is None:
+        return ["not given"]
+    if attribute.type not in _LISTED_TYPES:
+        return [onnx.AttributeProto.AttributeType.Name(attribute.type).lower()]
+    value = helper.get_attribute_value(attribute)
+    listed = [value] if isinstance(value, bytes | int | float) else value
+    return [each.decode(errors="replace") if isinstance(each, bytes) else f"{each:.9g}" for each in listed]
+
+
+_Types = onnx.AttributeProto
+_LISTED_TYPES = (_Types.FLOAT, _Types.INT, _Types.STRING, _Types.FLOATS, _Types.INTS, _Types.STRINGS)
+
+
+def _change_of_arrays(first: Array | None, second: Array | None) -> str:
+    """Return how two constants differ; an empty text if they are the same, or if one is no constant."""
+    if first is None or second is None or has_same_bits(first, second):
+        return ""
+    if (first.dtype, first.shape) != (second.dtype, second.shape):
+        types = (f"{type_name(each.dtype)} {'x'.join(map(str, each.shape)) or 'scalar'}" for each in (first, second))
+        return "{} in A, {} in B".format(*types)
+    if first.size > 1:
+        return f"{np.count_nonzero(first != second)} of {first.size} elements differ"
+    return f"{first.reshape(-1)[0]!s} in A, {second.reshape(-1)[0]!s} in B"
 
 
 def _interface(model: onnx.ModelProto) -> tuple[frozenset[str], frozenset[str]]:

@@ -189,13 +189,15 @@ class ValueMatching:
 
 
 def _error(actual: Any, expected: Any) -> float:
-    """Return the largest relative difference of the elements; infinite for another type or shape.
+    """Return the largest relative difference of the elements: 0 if no value is expected, infinite for another type.
 
     A small element counts as one of the median magnitude: it may be the sum of larger terms. The largest magnitude is
     no measure for all, because a mask adds elements of any magnitude.
     """
-    if not _are_of_one_kind(actual, expected):
-        return 0.0 if actual is expected is None else math.inf
+    if expected is None:  # it is a sequence or a map
+        return 0.0
+    if not isinstance(actual, np.ndarray) or not _are_of_one_kind(actual, expected):
+        return math.inf
     if expected.dtype.kind not in "fiubV":
         return 0.0 if has_same_bits(actual, expected) else math.inf
     numbers = expected.astype(np.float64)
@@ -269,7 +271,8 @@ def _match_nearest(first: Mapping[str, Array], second: Mapping[str, Array]) -> d
         first: values of the first model that have no counterpart yet, in its order.
         second: values of the second model.
     """
-    ours, theirs = _distinct_values(first), _distinct_values(second)
+    ours = _distinct_values(first)
+    theirs = _distinct_values(second)
     pairs: dict[str, str] = {}
     for kind in ours.keys() & theirs.keys():
         distances = np.array(

@@ -231,3 +231,20 @@ def test_models_are_cut_at_equal_values_whatever_their_names(
     status, steps = blame_folded(wrong)
     assert (status, steps["verdict"]["outcome"]) == (1, "the models compute different functions")
     assert {node["operator"] for node in steps["reduction"]["nodes"]} == changed
+
+
+def test_attribute_and_constant_in_which_the_nodes_differ_are_named(tmp_path: Path, command: Any) -> None:
+    paths = []
+    for number, (alpha, weight) in enumerate([(0.5, 1.0), (0.25, 3.0)]):
+        path = write_graph(
+            tmp_path / f"{number}.onnx", [("LeakyRelu", "X", "a"), ("Mul", "a w", "Y")], {"w": np.array(weight)}, [3]
+        )
+        model = onnx.load(path)
+        model.graph.node[0].attribute.append(helper.make_attribute("alpha", alpha))
+        onnx.save(model, path)
+        paths.append(path)
+    _, steps = blame(command, tmp_path, *paths)
+    found = [("alpha", "0.5 in A, 0.25 in B"), ("w", "1.0 in A, 3.0 in B")]
+    changes = steps["reduction"]["changes"]
+    assert changes
+    assert all(any(name in change and text in change for name, text in found) for change in changes)
