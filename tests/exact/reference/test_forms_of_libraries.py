@@ -430,8 +430,12 @@ def test_a_form_along_an_axis_is_within_the_bounds(
     arrays = rows()[:count]
     if operator == "ReduceLogSumExp":
         arrays[0] = np.clip(arrays[0], -80, 80)
+    size = arrays[0].shape[-1]
+    exact = [np.rint(arrays[0]), np.where(np.arange(size) % 7, 0, 1 + np.abs(arrays[0])), np.resize([1, -1], size)]
+    every = [arrays, *([np.broadcast_to(each, arrays[0].shape).astype(np.float32), *arrays[1:]] for each in exact)]
     with np.errstate(all="ignore"):
-        assert outside(operator, domain, opset, arrays, attributes, form(*arrays)) == []
+        for each in every:
+            assert outside(operator, domain, opset, each, attributes, form(*each)) == []
 
 
 @pytest.mark.parametrize("name", normalizations(-1, 1e-5))

@@ -77,6 +77,17 @@ def test_product_of_zero_is_open_where_factors_before_it_overflow() -> None:
     assert np.isinf(tensor.error[-1])
 
 
+def test_product_that_overflows_in_one_order_is_open_and_one_that_always_overflows_is_infinite() -> None:
+    (Y,) = enclose("ReduceProd", np.array([[1e200, 1e200, 1e-200], [1e200, 1e200, 2.0]]), np.array([1]))
+    assert passes([[1e200], [INF]], Y)
+    assert not passes([[1e200], [1e300]], Y)
+
+
+def test_shrink_of_a_large_integer_contains_the_arithmetic_in_double() -> None:
+    (Y,) = enclose("Shrink", np.array([5122429869860142]), lambd=0.25, bias=1.0)
+    assert passes([5122429869860141], Y)
+
+
 def test_mean_variance_normalization_adds_epsilon_to_the_deviation() -> None:
     X = (RANDOM.normal(0, 1, (2, 3, 4, 5)) * 1e-3).astype(F)
     (tensor,) = enclose("MeanVarianceNormalization", X)

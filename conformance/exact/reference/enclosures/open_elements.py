@@ -298,7 +298,7 @@ def _mark_shrunk(node: Node, X: Array) -> Tensor:
     high = np.where(is_large, high + np.abs(high) * 2.0**-52, high)
     overflows = (low < limits.min) | (high > limits.max)
     value = np.where(low == high, low, (low + high) / 2)
-    error = np.where(overflows, np.inf, np.where(low == high, 0.0, (high - low) / 2))
+    error = np.where(overflows, np.inf, np.where(low == high, 0.0, np.maximum(high - value, value - low)))
     name = ("arithmetic of integers",) if error.any() else ()
     return Enclosure(value, error, X.dtype, unspecified=error != 0 if name else None, silences=name)
 

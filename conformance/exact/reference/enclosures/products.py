@@ -58,12 +58,27 @@ def multiply_all(dtype: np.dtype[Any], products: Products, count: int) -> Enclos
         result = Enclosure(value, error, dtype).with_roundings(np.full(value.shape, relative), is_exact)
         limit = float(limits.largest) * (1 - roundings * u)
         is_in_range = (np.abs(value) <= float(limits.largest)) | np.isnan(value)
+        is_in_range |= np.isinf(value) & ~_exceed_double(products, max(1, count))
         overflows = (largest > limit) & (roundings > 0) & (is_in_range | may_underflow)
         overflows |= ~np.isfinite(value) & may_underflow
         is_nan = products(lambda x, error: np.where(np.isnan(x) & (error == 0), 0.0, 1.0)) == 0
         is_nan |= has_zero & (products(lambda x, _: np.where(np.isinf(x), 0.0, 1.0)) == 0)
     total = np.where(has_zero & is_exact & np.isfinite(value), 0.0, result.error)
     return replace(result, error=np.where(is_nan, 0.0, np.where(overflows, np.inf, total)))
+
+
+def _exceed_double(products: Products, count: int) -> Array:
+    """Return where products have an infinite factor, or exceed the largest double in any order of multiplication.
+
+    The partial products of numpy's order may be infinite although the product is not.
+    """
+    has_infinity = products(lambda x, _: np.where(np.isinf(x), 0.0, 1.0)) == 0
+    roots = products(lambda x, _: np.where(np.isfinite(x), np.abs(x), 1.0) ** (1 / count))
+    return np.asarray(has_infinity | (count * np.log2(roots) > LARGEST_EXPONENT + 1))
+
+
+LARGEST_EXPONENT = 1024
+"""The exponent of the power of two above all doubles."""
 
 
 def _reduce_prod(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:

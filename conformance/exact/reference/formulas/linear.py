@@ -575,8 +575,12 @@ def sum_of_squares(X: T, axes: Sequence[int], *, keepdims: bool = True) -> T:
 def _euclidean_norm(node: Node, inputs: Sequence[T | Array | None]) -> list[T]:
     def norm(X: T, axes: list[int], keepdims: bool) -> T:
         squares = sum_of_squares(X, axes, keepdims=keepdims)
+        root = sqrt(squares)
         return admit(
-            "ReduceL2", written=lambda: sqrt(squares), function=lambda: sqrt(squares.as_type(FLOAT)).with_dtype(X.dtype)
+            "ReduceL2",
+            written=lambda: root,
+            function=lambda: sqrt(squares.as_type(FLOAT)).with_dtype(X.dtype),
+            scaled=lambda: X.scaled_norm(root, axes, keepdims=keepdims),
         )
 
     return _reduce(node, inputs, norm)

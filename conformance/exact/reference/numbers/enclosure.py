@@ -685,6 +685,12 @@ class Enclosure(ArithmeticOperators, FormulaTensor):
             error = distance * factor.error + factor.magnitude * (self.error + average.error) + bias.error
         return self.from_terms(value, magnitudes, error, 3)
 
+    def scaled_norm(self, norm: Enclosure, axes: Sequence[int], *, keepdims: bool) -> Enclosure:
+        # a quotient, its square, the sum of as many squares as are not 0, and the last product; the root halves errors
+        counts = np.sum(self.magnitude > 0, axis=tuple(axes), keepdims=keepdims)
+        roundings = 2.0 * float(accuracy_of(self.dtype).quotient) + (counts + 1) / 2 + 1
+        return norm.with_roundings(np.where(np.isfinite(norm.value), roundings, 0.0), norm.error == 0)
+
     def centred_variance(self, average: Enclosure, deviation: Enclosure, axes: Sequence[int]) -> Enclosure:
         # the deviations from the exact mean have the sum 0, so an error e of the mean adds only e squared
         rounded = Enclosure(self.value - average.value, self.error, self.dtype)

@@ -191,6 +191,10 @@ class FormulaTensor(Protocol):
         """Return X * factor + (bias - average * factor), in which both products have the same factor."""
         return self * factor + (bias - average * factor)
 
+    def scaled_norm(self, norm: Self, axes: Sequence[int], *, keepdims: bool) -> Self:  # noqa: ARG002
+        """Return a Euclidean norm as the largest magnitude times the norm of the quotients by it."""
+        return norm
+
 
 T = TypeVar("T", bound=FormulaTensor)
 
