@@ -58,7 +58,7 @@ def blame(
     from conformance.own.blame.blame_report import judged_text, step_lines, write_reports, write_reproduction
     from conformance.own.blame.blame_session import Request, Session, compared_subjects
     from conformance.own.blame.document import read_document
-    from conformance.own.blame.given_rewrite import read_models
+    from conformance.own.blame.given_rewrite import read_models, round_inputs
     from conformance.own.blame.model_comparison import OpenSubjects
     from conformance.own.graphs.model_inputs import choose_inputs, chosen_text
     from conformance.own.graphs.reading import shared_weights
@@ -84,7 +84,7 @@ def blame(
         audited, models = read_models(model, second_model, scratch)
         opened.data_folder = audited.data_folder
         _print_unmatched(models, takes_output)
-        data_sets = choose_inputs(audited.original, inputs, shape or (), seed)
+        data_sets = round_inputs(models, choose_inputs(audited.original, inputs, shape or (), seed))
         if data_sets[0].chosen:
             print_line(chosen_text(data_sets[0].chosen), err=takes_output)
         request = Request(
@@ -115,9 +115,11 @@ def blame(
 
 
 def _print_unmatched(models: MatchedModels | None, takes_output: bool) -> None:
-    """Print the outputs of two models that have no counterpart."""
+    """Print the outputs of two models that have no counterpart, and the inputs that are rounded."""
     if models is not None and models.unmatched:
         print_line(f"Outputs without counterpart: {', '.join(models.unmatched)}", err=takes_output)
+    if models is not None and models.rounded:
+        print_line(f"Inputs of another type, rounded for both: {', '.join(models.rounded)}", err=takes_output)
 
 
 def _run(session: Session, json: Path | None, html: Path | None) -> BlameVerdict:

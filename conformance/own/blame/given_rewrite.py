@@ -8,8 +8,8 @@ the remaining ones by order. The parts are cut at the intermediate values that `
 from __future__ import annotations
 
 import operator
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx
@@ -17,10 +17,10 @@ from onnx import helper
 
 from conformance.base.errors import UsageError
 from conformance.base.serialization.printable_text import one_line
-from conformance.exact.models.arrays import has_same_bits, type_name
+from conformance.exact.models.arrays import dtype_of, has_same_bits, is_floating, type_name
 from conformance.exact.models.graphs import copy_of, find_producers, is_operator, names_in_model, names_taken_by
-from conformance.exact.models.input_files import constant_node_values, required_input_names
-from conformance.exact.models.renaming import renamed_copy
+from conformance.exact.models.input_files import constant_node_values, required_input_names, required_inputs
+from conformance.exact.models.renaming import FreshNames, renamed_copy
 from conformance.own.blame.value_matching import ValueMatching
 from conformance.own.graphs.cutting import GraphParts, without_unused
 from conformance.own.graphs.reading import LoadedModel, in_common_folder
@@ -44,11 +44,14 @@ class MatchedModels:
         first: the first model, with the outputs that have a counterpart.
         second: the second model, with the names of the first for inputs and outputs, and the outputs in their order.
         unmatched: the outputs of both models that are not compared.
+        rounded: the type in the second model of each input that has another floating-point type there. The second model
+            begins with a Cast of the input.
     """
 
     first: LoadedModel
     second: LoadedModel
     unmatched: tuple[str, ...]
+    rounded: Mapping[str, np.dtype[Any]] = field(default_factory=dict)
 
     def with_tensor_inputs(self, data_sets: Sequence[InputSet]) -> MatchedModels:
         """Return the models with inputs that are tensors; see the function of this name.
@@ -62,6 +65,25 @@ class MatchedModels:
         first, _ = with_tensor_inputs(self.first, data_sets)
         second, _ = with_tensor_inputs(self.second, own)
         return replace(self, first=first, second=second)
+
+
+def round_inputs(models: MatchedModels | None, data_sets: Sequence[InputSet]) -> Sequence[InputSet]:
+    """Return inputs of the first of two models, rounded to values that both can take; for one model, they stay."""
+    if models is None or not models.rounded:
+        return data_sets
+    names = required_input_names(models.first.original.graph)
+    return [
+        replace(
+            each,
+            arrays=tuple(
+                given.astype(models.rounded[name]).astype(given.dtype)
+                if name in models.rounded and isinstance(given, np.ndarray)
+                else given
+                for name, given in zip(names, each.arrays, strict=True)
+            ),
+        )
+        for each in data_sets
+    ]
 
 
 def read_models(first: Path, second: Path | None, scratch: Path | None) -> tuple[LoadedModel, MatchedModels | None]:
@@ -95,7 +117,44 @@ def match_models(first: LoadedModel, second: LoadedModel) -> MatchedModels:
     unmatched = [*(name for name in wanted if name not in kept), *(name for name in made if name not in outputs)]
     names = inputs | outputs
     matched = in_common_folder(_changed(first, {}, kept), _changed(second, names, kept))
-    return MatchedModels(*matched, tuple(unmatched))
+    types, others = (_float_types(each.original) for each in matched)
+    changed = {name: type for name, type in types.items() if others.get(name, type) != type}
+    rounded = {name: dtype_of(others[name]) for name in changed if name in given}
+    if changed:
+        matched = (matched[0], _with_types(matched[1], changed))
+    return MatchedModels(*matched, tuple(unmatched), rounded)
+
+
+def _float_types(model: onnx.ModelProto) -> dict[str, int]:
+    """Return the element types of the inputs and outputs of a model that have floating-point numbers."""
+    values = (*required_inputs(model.graph), *model.graph.output)
+    types = {value.name: value.type.tensor_type.elem_type for value in values}
+    return {name: type for name, type in types.items() if type and is_floating(dtype_of(type))}
+
+
+def _with_types(model: LoadedModel, types: Mapping[str, int]) -> LoadedModel:
+    """Return a model whose inputs and outputs have other floating-point types, by a Cast of each."""
+    changed = []
+    for each in (model.original, model.prepared):
+        own = {value.name: value.type.tensor_type.elem_type for value in (*each.graph.input, *each.graph.output)}
+        fresh = FreshNames.of(each)
+        inner = {name: fresh.take_numbered(name) for name in types}
+        ends = [list(each.graph.input), list(each.graph.output)]
+        copy = renamed_copy(each, inner)
+        graph = copy.graph
+        for kept, declared in zip(ends, (graph.input, graph.output), strict=True):
+            del declared[:]
+            declared.extend(kept)
+            for value in declared:
+                value.type.tensor_type.elem_type = types.get(value.name, value.type.tensor_type.elem_type)
+        inputs = {value.name for value in graph.input}
+        before = [helper.make_node("Cast", [name], [inner[name]], to=own[name]) for name in types if name in inputs]
+        after = [helper.make_node("Cast", [inner[n]], [n], to=types[n]) for n in types if n not in inputs]
+        nodes = [*before, *graph.node, *after]
+        del graph.node[:]
+        graph.node.extend(nodes)
+        changed.append(copy)
+    return replace(model, original=changed[0], prepared=changed[1])
 
 
 def _pairs(names: Sequence[str], wanted: Sequence[str]) -> dict[str, str]:

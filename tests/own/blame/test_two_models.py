@@ -248,3 +248,17 @@ def test_attribute_and_constant_in_which_the_nodes_differ_are_named(tmp_path: Pa
     changes = steps["reduction"]["changes"]
     assert changes
     assert all(any(name in change and text in change for name, text in found) for change in changes)
+
+
+def test_float16_model_gets_the_inputs_of_the_float_model_rounded(tmp_path: Path, command: Any) -> None:
+    first = write(tmp_path / "first.onnx")
+    model = onnx.load(first)
+    for value in (*model.graph.input, *model.graph.output):
+        value.type.tensor_type.elem_type = onnx.TensorProto.FLOAT16
+    weights = numpy_helper.to_array(model.graph.initializer[0]).astype(np.float16)
+    model.graph.initializer[0].CopyFrom(numpy_helper.from_array(weights, "W"))
+    onnx.save(model, tmp_path / "second.onnx")
+    for pair in ((first, tmp_path / "second.onnx"), (tmp_path / "second.onnx", first)):
+        status, steps = blame(command, tmp_path, *pair)
+        assert not any(steps["difference"]["failures"])
+        assert (status, steps["verdict"]["outcome"]) == (0, "both are admissible")
