@@ -79,7 +79,7 @@ def blame(
     if releases and not model.exists():
         has_fault = blame_case(str(model), rewriter or second, searched, data, json, output)
         raise typer.Exit(ExitStatus.FAILS if has_fault else ExitStatus.PASSES)
-    known = None if resume is None else read_document(resume)
+    known = None if resume is None or (resume == json and not resume.exists()) else read_document(resume)
     with shared_weights([model, second_model or model], [first, second]) as scratch:
         audited, models = read_models(model, second_model, scratch)
         opened.data_folder = audited.data_folder

@@ -200,7 +200,8 @@ class Verb(_CommonHelp, TyperCommand):
             raise typer.Exit(ExitStatus.FAILS) from None
         except ConformanceError as error:
             target = ctx.params.get("json")
-            if target is not None and (Path(target) == Path("-") or not Path(target).exists()):
+            is_new = target is not None and (Path(target) == Path("-") or not Path(target).exists())
+            if is_new and target != ctx.params.get("resume"):  # an error is nothing to continue with
                 write_text_atomically(Path(target), json.dumps({"error": error.as_json()}) + "\n")
             raise
 

@@ -591,8 +591,17 @@ def test_command_writes_every_report_and_returns_1_for_a_fault(
     assert json.loads(document.read_text())["steps"]["verdict"]["outcome"] == "the second is wrong"
     assert "</html>" in page.read_text()
     onnx.checker.check_model(onnx.load(folder / "model.onnx"))
-    again = command("blame", long_model.path, *words, "--resume", document)
-    assert again.status == 1
+    for kept in (document, tmp_path / "new.json"):  # the second one is begun, and then continued
+        again = command("blame", long_model.path, *words, "--resume", kept, "--json", kept)
+        assert again.status == 1
+        assert json.loads(kept.read_text())["steps"] == json.loads(document.read_text())["steps"]
+
+
+def test_error_is_not_written_to_the_file_that_the_next_run_continues(tmp_path: Path, command: Any) -> None:
+    kept = tmp_path / "kept.json"
+    words = ("-b", "fake_subject:correct", "--json", kept, "--no-isolation")
+    assert command("blame", "gone.onnx", *words, "--resume", kept).status == 2
+    assert not kept.exists()
 
 
 def test_command_returns_0_without_a_difference(long_model: LoadedModel, command: Any) -> None:
