@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from pathlib import Path
@@ -17,7 +16,6 @@ from conformance.base.files.atomic_write import (
     supervised_temp_dir,
     write_json_atomically,
 )
-from conformance.base.files.journal import open_state, state_errors
 from conformance.base.serialization.printable_text import print_line, print_notice, print_progress
 from conformance.base.verdicts import Level
 from conformance.commands.command_options import FailLevel, add_options, default_of
@@ -61,6 +59,7 @@ def search(
     wrong or the search cannot continue, 130 after an interruption. If the search ends early, the failing examples found
     so far are printed and written.
     """
+    from conformance.base.jobs.job import check_state_file
     from conformance.base.jobs.process_pool import create_workers
     from conformance.studies.search.search_job import SearchJob
     from conformance.studies.search.search_run import check_output, run_search, searched_operators, searched_subjects
@@ -74,9 +73,8 @@ def search(
     outputs.check()
     if coverage is not None:
         check_target(coverage)
-    if resume is not None and os.path.lexists(resume):
-        with state_errors(resume):
-            os.close(open_state(resume))
+    if resume is not None:
+        check_state_file(resume)
     executors = create_workers(workers, dask, print_notice)
     deadline = float("inf") if examples else time.time() + (seconds or default_of("search", "seconds"))
     job = SearchJob(

@@ -6,6 +6,7 @@ finish chunks. A new result is written to the state file before it is yielded.
 
 from __future__ import annotations
 
+import os
 from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 import msgspec
 
 from conformance.base.errors import JobError
-from conformance.base.files.journal import Journal, require_identity, require_version, state_errors
+from conformance.base.files.journal import Journal, open_state, require_identity, require_version, state_errors
 from conformance.base.plugins import suite_version
 from conformance.base.serialization.decoding import (
     Count,
@@ -221,18 +222,14 @@ class JobState:
             else:
                 self._lines.setdefault(self._decode_chunk(line_number, line).number, line_number)
             size += len(line)
-        if not size and not _HEADER_BEGINNING.startswith(line[: len(_HEADER_BEGINNING)]):
-            raise self._malformed(1, "it is not JSON")
+        if not size:
+            _check_beginning(self._path, line)
         self._journal.cut(size)
         if not size:
             self._append(own)
 
     def _check_header(self, line: bytes, own: _Header) -> None:
-        try:
-            found = _decode_header(line)
-        except MalformedError as error:
-            raise self._malformed(1, str(error)) from None
-        require_version(self._path, (found.format, found.suite), (own.format, own.suite))
+        found = _checked_header(self._path, line)
         require_identity(self._path, found.job, own.job)
 
     def _decode_chunk(self, line_number: int, line: bytes) -> ChunkResult:
@@ -241,11 +238,47 @@ class JobState:
             chunk = ChunkResult(found.number, self._decode_result(bytes(found.result)))
             self._job.check_result(chunk)
         except MalformedError as error:
-            raise self._malformed(line_number, str(error)) from None
+            raise _malformed(self._path, line_number, str(error)) from None
         return chunk
 
-    def _malformed(self, line: int, reason: str) -> JobError:
-        return JobError("malformed-state.line", path=self._path, line=line, reason=reason)
+
+def check_state_file(path: Path) -> None:
+    """Check that a file can be the state file of a job, before it is known what the job is.
+
+    Raises:
+        JobError: it exists, and is not a state file, belongs to another version, or cannot be read and written.
+    """
+    if not os.path.lexists(path):
+        return
+    with state_errors(path), os.fdopen(open_state(path), "rb") as stream:
+        line = stream.readline(MAX_HEADER_BYTES)
+    if line.endswith(b"\n"):
+        _checked_header(path, line)
+    else:
+        _check_beginning(path, line)
+
+
+MAX_HEADER_BYTES = 2**24
+"""Maximum size of the first line of a state file that is checked before the job is known."""
+
+
+def _checked_header(path: Path, line: bytes) -> _Header:
+    try:
+        found = _decode_header(line)
+    except MalformedError as error:
+        raise _malformed(path, 1, str(error)) from None
+    require_version(path, (found.format, found.suite), (STATE_FORMAT, suite_version()))
+    return found
+
+
+def _check_beginning(path: Path, line: bytes) -> None:
+    """Check that an incomplete first line is the beginning of a header."""
+    if not _HEADER_BEGINNING.startswith(line[: len(_HEADER_BEGINNING)]):
+        raise _malformed(path, 1, "it is not JSON")
+
+
+def _malformed(path: Path, line: int, reason: str) -> JobError:
+    return JobError("malformed-state.line", path=path, line=line, reason=reason)
 
 
 def require_number(number: int, count: int) -> None:

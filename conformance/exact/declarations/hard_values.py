@@ -397,21 +397,25 @@ def hard_numbers_of(node: onnx.NodeProto, opset: int, values: Mapping[str, Array
     return [value for declaration in fitting_declarations(node, opset) for value in declaration.hard]
 
 
+def input_places(node: onnx.NodeProto) -> dict[str, int]:
+    """Return the first place of each operand of a node, by name."""
+    return {name: place for place, name in reversed(list(enumerate(node.input)))}
+
+
 def hard_elements(
-    node: onnx.NodeProto, values: Mapping[str, Array], name: str, kind: str | Rule, probe: int, hard: Sequence[float]
+    node: onnx.NodeProto, values: Mapping[str, Array], place: int, kind: str | Rule, probe: int, hard: Sequence[float]
 ) -> Array:
     """Return hard elements of an operand of a node.
 
     Args:
         node: the node.
         values: the values of the operands by name.
-        name: the name of the operand.
+        place: the place of the operand.
         kind: the kind of its elements, or the rule of its indices; see `free_operands`.
         probe: the number of the probe.
         hard: numbers that are hard for the node.
     """
-    array = values[name]
-    place = list(node.input).index(name)
+    array = values[node.input[place]]
     if isinstance(kind, str):
         return probe_values(node.op_type, f"X{place}", array, kind, probe, hard)
     text = f"{node.op_type}/X{place}/{probe}"

@@ -133,10 +133,10 @@ def inputs_like(
         yield [
             None
             if not name
-            else hard_elements(node, call.values, name, kinds[name], number, hard)
+            else hard_elements(node, call.values, place, kinds[name], number, hard)
             if name in kinds
             else call.values[name]
-            for name in node.input
+            for place, name in enumerate(node.input)
         ]
         if number == first:
             yield from _exact_sums_of(call, kinds, salt)

@@ -18,7 +18,7 @@ from msgspec import structs
 
 from conformance.base.verdicts import Level
 from conformance.exact.declarations.exact_sums import WITH_EXACT_SUMS, exact_sums, probed_terms
-from conformance.exact.declarations.hard_values import free_operands, hard_elements, hard_numbers_of
+from conformance.exact.declarations.hard_values import free_operands, hard_elements, hard_numbers_of, input_places
 from conformance.exact.models.graphs import is_operator, main_opset, names_taken_by, subgraphs_of, with_inferred_types
 from conformance.exact.models.input_files import DeclaredInput, required_input_names
 from conformance.own.audit.judgement import JudgedNode, NodeVerdict, judge_last
@@ -208,11 +208,14 @@ def _probe(
         return None
     kinds = _free_operands(main_opset(model), node, exposed)
     hard = hard_numbers_of(node, main_opset(model), exposed.values)
+    places = input_places(node)
     times = count * _repetitions([single.inputs[name] for name in kinds if name in single.inputs])
     times = min(times, max(2, MAX_PROBED_OPERANDS // max(1, len(kinds))))
     probes = [
         {
-            name: hard_elements(node, exposed.values, name, kinds[name], probe, hard) if name in kinds else array
+            name: hard_elements(node, exposed.values, places[name], kinds[name], probe, hard)
+            if name in kinds
+            else array
             for name, array in single.inputs.items()
         }
         for probe in range(times if _is_small(node, exposed, MAX_PROBED_ELEMENTS) else 0)

@@ -239,9 +239,15 @@ def make_inputs(graph: onnx.GraphProto, shapes: Mapping[str, tuple[int, ...]], s
     divisors = {node.input[1] for node in graph.node if is_operator(node, "Div", "Mod") and len(node.input) > 1}
     nodes = list(iter_nodes(graph))
     made: list[Value] = []
+    most = MAX_ELEMENTS
+    takers: dict[str, list[onnx.NodeProto]] = {value.name: [] for value in values if value.type.HasField("map_type")}
+    for node in nodes if takers else ():
+        for name in takers.keys() & {*node.input}:
+            takers[name].append(node)
     for value in values:
-        most = MAX_ELEMENTS - element_count(made)
-        made.append(_make_value(value, shapes, f"{seed}/0/{value.name}", nodes, most))
+        own = takers.get(value.name, nodes)
+        made.append(_make_value(value, shapes, f"{seed}/0/{value.name}", own, most))
+        most -= element_count(made[-1])
     pairs = zip(values, made, strict=True)
     return InputSet(
         f"seed {seed}",
@@ -278,7 +284,7 @@ def _make_value(
         item = element_info(value)
         return [_make_value(item, shapes, f"{seed}/{place}", nodes, most // ITEMS) for place in range(ITEMS)]
     if kind == "map_type":
-        return _make_map(value, seed, [node for node in nodes if value.name in node.input])
+        return _make_map(value, seed, nodes)
     return _make_input(value, shapes, seed, nodes, most)
 
 
@@ -287,7 +293,7 @@ MAX_KEYS = 64
 
 
 def _make_map(value: onnx.ValueInfoProto, seed: str, nodes: Sequence[onnx.NodeProto]) -> dict[Any, Any]:
-    """Return a map with about half of the keys, and at least one, that the nodes which take it know.
+    """Return a map with about half of the keys, and at least one, that `nodes` know, which take it.
 
     Raises:
         UsageError: it is not a map of texts or integers to texts or numbers.

@@ -18,6 +18,7 @@ from conformance.exact.declarations.hard_values import (
     free_operands,
     hard_elements,
     hard_numbers_of,
+    input_places,
     operand_rule,
 )
 from conformance.exact.models.arrays import is_computed, is_text
@@ -152,12 +153,13 @@ class Operands:
     def _hard_data_set(self, probes: Mapping[str, int]) -> dict[str, Array]:
         """Return hard elements of the operands that have them, scales first, because ties of steps depend on them."""
         values = dict(self._base)
+        places = {id(node): input_places(node) for node in self._part.nodes}
         for name, (node, kind) in sorted(self.kinds.items(), key=lambda each: each[1][1] != "scale"):
             try:
                 hard = hard_numbers_of(node, self._part.opset, values)
             except KeyError:  # another node computes the scale of QuantizeLinear
                 hard = []
-            values[name] = hard_elements(node, values, name, kind, probes[name], hard)
+            values[name] = hard_elements(node, values, places[id(node)][name], kind, probes[name], hard)
         return {name: values[name] for name in self._fed}
 
     @cached_property

@@ -225,3 +225,10 @@ def test_search_shrinks_no_example_after_its_time_limit(monkeypatch):
     assert chunk.result.examples == 1
     assert chunk.result.is_partial
     assert failure.conditions == failure.mutants == []
+
+
+def test_file_that_is_no_state_is_refused_before_a_subject_starts(command, here):
+    for content in ('{"x": 1}\n', "text"):
+        (here / "state").write_text(content)
+        assert command("search", "-b", "no_such_module", "--resume", "state").code == "job.malformed-state"
+    assert command("search", "-b", "no_such_module", "--resume", "new").code == "name.unknown-subject"
