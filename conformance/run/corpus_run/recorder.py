@@ -50,6 +50,7 @@ from conformance.run.results.records import (
     effective_level,
 )
 from conformance.run.results.results_file import FORMAT, MAX_LINE_BYTES, encode_record, record_kind, unexpected_kind
+from conformance.run.results.violations import normalize_message
 from conformance.subjects.calling.request import adapter_digest
 from conformance.subjects.calling.subject_names import SubjectName
 
@@ -251,6 +252,17 @@ class AssessedResults:
         if not errors:
             return []
         return missing_operator_sentences(errors, self._verdicts, lambda case: self._facts_of(case).operators)
+
+    def unsupported_reasons(self) -> dict[str, list[tuple[str, int, str]]]:
+        """Return, by subject, each reason of unsupported cases, the number of the cases, and the first case."""
+        by_reason: dict[tuple[str, str], list[Result]] = {}
+        for result, _ in self._for_diagnosis:
+            if result.verdict is Verdict.UNSUPPORTED:
+                by_reason.setdefault((result.subject, normalize_message(result.message)), []).append(result)
+        found: dict[str, list[tuple[str, int, str]]] = {}
+        for (subject, _), own in sorted(by_reason.items(), key=lambda item: (-len(item[1]), item[0])):
+            found.setdefault(subject, []).append((own[0].message, len(own), own[0].case))
+        return found
 
     def other_operators(self, backends: Collection[str], selected: Collection[str]) -> list[str]:
         """Return a sentence for each backend on operators that have no case of their own in the suite's corpus.

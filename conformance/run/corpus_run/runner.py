@@ -71,6 +71,7 @@ class Outcome:
         is_interrupted: whether the user interrupted the run.
         missing_operators: a sentence for each subject that ends in an error where it seems to lack operators.
         other_operators: a sentence for each backend of a first run on operators without cases of their own.
+        unsupported_reasons: by subject, each reason of unsupported cases, their number and the first of them.
     """
 
     settings: Settings
@@ -84,6 +85,7 @@ class Outcome:
     is_interrupted: bool = False
     missing_operators: Sequence[str] = ()
     other_operators: Sequence[str] = ()
+    unsupported_reasons: Mapping[str, Sequence[tuple[str, int, str]]] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
         return self.passes
@@ -257,6 +259,7 @@ def _finish(session: RunSession, execution: Execution, *, is_interrupted: bool) 
         judged.other_operators(session.first_backends, session.settings.selection.operator)
         if not is_interrupted
         else [],
+        judged.unsupported_reasons(),
     )
 
 

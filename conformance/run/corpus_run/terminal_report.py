@@ -50,6 +50,9 @@ if TYPE_CHECKING:
 MAX_SHOWN_SELECTION = 80
 """Characters of the value of an option that the line on the selection shows."""
 
+MAX_UNSUPPORTED_REASONS = 20
+"""Number of reasons of unsupported cases that are printed for a subject with `-v`."""
+
 MAX_GROUPS_PER_SUBJECT = 8
 """Number of failure groups that are printed for a subject without `-v`."""
 
@@ -183,6 +186,7 @@ def print_outcome(outcome: Outcome, options: OutputOptions) -> None:
     lines = [_selection_line(outcome), *(share.sentence for share in outcome.node_shares), *_notes(outcome)]
     lines += [counts.weaker_sentence] if counts.weaker_sentence else []
     lines += [*_group_lines(outcome, options.detail), *_unexplained(outcome, options.detail)]
+    lines += _unsupported(outcome) if options.detail is Detail.CASES else ()
     lines += map(one_line, [*outcome.missing_operators, *outcome.other_operators])
     lines += [_next_command(outcome.groups, options)] if outcome.groups and options.keeps_corpus else []
     for line in lines:
@@ -293,6 +297,18 @@ def _unexplained(outcome: Outcome, detail: Detail) -> Iterator[str]:
         failures = f"failures of {one.operator}" if one.operator else "failures"
         yield f"{one.subject}: the {failures} were not diagnosed ({one.code}): {one.problem}"
     yield from [""] if shown or left or footer.undiagnosed else []
+
+
+def _unsupported(outcome: Outcome) -> Iterator[str]:
+    """Yield lines with the reasons of unsupported cases of each subject."""
+    for subject, reasons in outcome.unsupported_reasons.items():
+        yield f"{subject}: {count_cases(sum(count for _, count, _ in reasons))} unsupported"
+        for message, count, first in reasons[:MAX_UNSUPPORTED_REASONS]:
+            text = one_line(truncate_line(message.partition("\n")[0] or "no reason"))
+            yield f"  {text} ({count_cases(count)}, first {first})"
+        if more := len(reasons) - MAX_UNSUPPORTED_REASONS:
+            yield from [f"  and {more} more reasons"] if more > 0 else []
+        yield ""
 
 
 def _verdict_rows(outcome: Outcome) -> list[list[tuple[str, str]]]:

@@ -38,7 +38,7 @@ from conformance.run.expectations.expectations_file import (
 )
 from conformance.run.expectations.support import SupportCounter
 from conformance.run.mutants import mutants_by_id
-from conformance.run.results.failure_groups import CaseResult, FailureGrouper, cause_text
+from conformance.run.results.failure_groups import CaseResult, FailureGrouper, cause_text, group_failures
 from conformance.run.results.known_faults import known_faults_in
 from conformance.run.results.results_file import (
     UnexpectedKind,
@@ -73,6 +73,7 @@ class MissingEntry:
     """Failures with one cause for which the file has no entry.
 
     Attributes:
+        number: the number of the cause. A cause that the report of the run lists has its number there.
         verdict: the verdict of the failures.
         cause: the cause in one sentence.
         cases: the ids of the cases.
@@ -83,6 +84,7 @@ class MissingEntry:
         mutants: the mutant of the diagnosis, and those together with which it explains some of the cases.
     """
 
+    number: int
     verdict: str
     cause: str
     cases: tuple[str, ...]
@@ -100,7 +102,7 @@ class NewEntries:
         reason: the reason of the user, for one cause; empty if there is none.
         by_cause: whether a known fault or a diagnosis gives the reason. If there is neither, `reason` is used for
             one cause, or else the text of the failure.
-        numbers: the causes to write, by their position from 1 among the missing entries; None for all.
+        numbers: the numbers of the causes to write; None for all.
         is_selected: function that returns whether a case is selected.
         pins_unsupported: whether unsupported cases get entries too; the message of the subject is their reason.
     """
@@ -111,9 +113,9 @@ class NewEntries:
     is_selected: Callable[[str], bool] = field(default=lambda _: True)
     pins_unsupported: bool = False
 
-    def text_for(self, number: int, entry: MissingEntry) -> str:
+    def text_for(self, entry: MissingEntry) -> str:
         """Return the reason for a missing entry, or an empty text if no entry is to be written."""
-        if self.numbers is not None and number not in self.numbers:
+        if self.numbers is not None and entry.number not in self.numbers:
             return ""
         if entry.verdict == Verdict.UNSUPPORTED or (self.by_cause and entry.reason):
             return entry.reason
@@ -246,10 +248,11 @@ _HINT = (
 
 def open_point_lines(updated: UpdatedFile, *, hint: bool = False) -> Iterator[str]:
     """Yield the failures that have no entry, and the cases whose verdict varies, as lines for the terminal."""
-    for number, missing in enumerate(updated.missing, 1):
+    for missing in updated.missing:
         more = f" and {len(missing.cases) - 3} more" if len(missing.cases) > 3 else ""
         verb = Verdict(missing.verdict).verb(len(missing.cases))
-        yield f"{number}. no entry expects that {', '.join(missing.cases[:3])}{more} {verb}: {one_line(missing.cause)}"
+        cases = f"{', '.join(missing.cases[:3])}{more}"
+        yield f"{missing.number}. no entry expects that {cases} {verb}: {one_line(missing.cause)}"
         if missing.reason:
             yield f"   --by-cause would give the reason: {one_line(missing.reason)}"
     if updated.accepted:
@@ -313,15 +316,16 @@ def _add_entries(
     Raises:
         UsageError: there is no cause with one of the chosen numbers, or the reason would be written for several causes.
     """
-    if unknown := sorted(number for number in new.numbers or () if not 1 <= number <= len(missing)):
-        causes = f"{len(missing)} cause{'s' * (len(missing) != 1)}"
+    known = {entry.number for entry in missing}
+    if unknown := sorted((new.numbers or frozenset()) - known):
+        causes = f"{len(known)} cause{'s' * (len(known) != 1)}"
         variant = "number" if missing else "nothing"
         raise UsageError(f"no-such-cause.{variant}", number=unknown[0], name=name, causes=causes)
     left: list[MissingEntry] = []
     explained: set[str] = set()
-    for number, entry in enumerate(missing, 1):
+    for entry in missing:
         chosen = tuple(case for case in entry.cases if new.is_selected(case))
-        reason = new.text_for(number, entry) if chosen else ""
+        reason = new.text_for(entry) if chosen else ""
         if not reason:
             left.append(entry)
             continue
@@ -737,12 +741,13 @@ def _missing_entries(
 ) -> tuple[tuple[MissingEntry, ...], int]:
     """Return the failures without an entry by cause, and the number of failures that the baseline accepts.
 
-    Causes with a diagnosis come first, then those with most cases.
+    The causes have the numbers of the report of the run, which do not depend on the entries of the file. Further causes
+    follow: those of failures that another file of the run expected, and of unsupported cases.
     """
     expectations = Expectations("", tuple(_entries_of(tables))).applying(results.context)
     run = results.run
     subject = results.subject.id
-    grouper = FailureGrouper(lambda of, case: CaseResult(run.cases[case], run.results[of, case]))
+    missing: set[str] = set()
     accepted = 0
     for case in sorted(results.judged):
         row = results.results[case]
@@ -753,12 +758,19 @@ def _missing_entries(
         if row.baseline is not None and verdict.is_defect and not is_worse_than_baseline(row):
             accepted += 1
         else:
-            grouper.add(run.cases[case], run.results[subject, case])
-    groups = grouper.groups(run.footer.diagnoses)
-    return tuple(entry for group in groups for entry in _entries_of_cause(group, results)), accepted
+            missing.add(case)
+    groups = [group for group in group_failures(run) if group.subject == subject]
+    further = FailureGrouper(lambda of, case: CaseResult(run.cases[case], run.results[of, case]))
+    for case in sorted(missing.difference(*(group.cases for group in groups))):
+        further.add(run.cases[case], run.results[subject, case])
+    entries: list[MissingEntry] = []
+    for number, group in enumerate([*groups, *further.groups(run.footer.diagnoses)], 1):
+        if cases := tuple(case for case in group.cases if case in missing):
+            entries += _entries_of_cause(replace(group, cases=cases), number, results)
+    return tuple(entries), accepted
 
 
-def _entries_of_cause(group: FailureGroup, results: _SubjectResults) -> Iterator[MissingEntry]:
+def _entries_of_cause(group: FailureGroup, number: int, results: _SubjectResults) -> Iterator[MissingEntry]:
     """Yield the missing entries of a cause.
 
     The cases of a known fault have an entry of their own, unless a diagnosis explains the whole group. Cases with
@@ -780,7 +792,7 @@ def _entries_of_cause(group: FailureGroup, results: _SubjectResults) -> Iterator
         if group.verdict == Verdict.UNSUPPORTED:
             reason = group.message or group.text or "The subject does not support the case."
         issue = _issue_address(found[0].upstream) if len(found) == 1 else ""
-        yield MissingEntry(group.verdict, group.sentence, tuple(cases), checks, reason, issue, mutants)
+        yield MissingEntry(number, group.verdict, group.sentence, tuple(cases), checks, reason, issue, mutants)
 
 
 def _mutants_of_cause(diagnosis: DiagnosisRecord, results: _SubjectResults) -> tuple[str, ...]:

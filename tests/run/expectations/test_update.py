@@ -17,7 +17,7 @@ from conformance.run.expectations.criterion import CaseFacts, PassCriterion
 from conformance.run.expectations.criterion_settings import CriterionSettings
 from conformance.run.expectations.expectations_file import parse_expectations
 from conformance.run.expectations.expectations_update import NewEntries, update_expectations
-from conformance.run.results.failure_groups import mutant_sentence
+from conformance.run.results.failure_groups import group_failures, mutant_sentence
 from conformance.run.results.known_faults import known_faults
 from conformance.run.results.results_file import Results
 
@@ -208,8 +208,9 @@ class TestNewFailures:
             update_expectations(TEXT, NAME, ran({**AS_TOLD, **NEW}), NewEntries("so"))
 
     def test_several_verdicts_of_one_reason_are_one_table(self):
-        new = NewEntries("so", numbers=frozenset({1, 2}))
-        done = update_expectations(TEXT, NAME, ran({**AS_TOLD, **NEW}), new)
+        run = ran({**AS_TOLD, **NEW})
+        new = NewEntries("so", numbers=frozenset(one.number for one in update_expectations(TEXT, NAME, run).missing))
+        done = update_expectations(TEXT, NAME, run, new)
         added = parse_expectations(done.text, NAME).entries[2:]
         assert [(entry.cases, entry.verdict, entry.table) for entry in added] == [
             (("test_n1", "test_n2"), "fail", 2),
@@ -242,10 +243,22 @@ class TestNewFailures:
         assert entry.reason.startswith("unexplained: ")
 
     def test_reason_is_written_for_the_chosen_cause_only(self):
-        new = NewEntries("no kernel", numbers=frozenset({2}))
-        done = update_expectations(TEXT, NAME, ran({**AS_TOLD, **NEW}), new)
+        run = ran({**AS_TOLD, **NEW})
+        first, second = update_expectations(TEXT, NAME, run).missing
+        done = update_expectations(TEXT, NAME, run, NewEntries("no kernel", numbers=frozenset({second.number})))
         assert [entry.cases for entry in parse_expectations(done.text, NAME).entries[2:]] == [("test_o1",)]
-        assert [one.cases for one in done.missing] == [("test_n1", "test_n2")]
+        assert done.missing == (first,)
+
+    def test_causes_have_the_numbers_of_the_report_whatever_the_file_lists(self):
+        run = ran({**AS_TOLD, **NEW})
+        reported = {cases: number for number, cases in enumerate((group.cases for group in group_failures(run)), 1)}
+        for text in (HEAD, TEXT):
+            missing = update_expectations(text, NAME, run).missing
+            assert missing
+            assert {one.cases: one.number for one in missing}.items() <= reported.items()
+        first, second = missing
+        done = update_expectations(TEXT, NAME, run, NewEntries("so", numbers=frozenset({first.number})))
+        assert done.missing == (second,)
 
     def test_reason_is_written_for_the_selected_cases_only(self):
         new = NewEntries("no luck", is_selected=lambda case: case == "test_n2")
