@@ -318,9 +318,10 @@ class Entry:
         return [example(each) for each in self.inputs]
 
     def accepts(self, inputs: Sequence[Any]) -> bool:
-        """Return whether inputs have the types and ranks of the entry."""
+        """Return whether inputs have the types and ranks of the entry; omitted ones at the end do not count."""
         kinds = [
-            [None if each is None else (each.dtype, each.ndim) for each in every] for every in (inputs, self.examples)
+            {place: (each.dtype, each.ndim) for place, each in enumerate(every) if each is not None}
+            for every in (inputs, self.examples)
         ]
         return kinds[0] == kinds[1]
 

@@ -139,6 +139,21 @@ def test_equal_sizes_of_an_attention_are_not_all_made_large():
     assert max(map(math.prod, shapes)) <= 2**12
 
 
+@pytest.mark.parametrize("operator", ["SoftmaxCrossEntropyLoss", "NegativeLogLikelihoodLoss"])
+def test_labels_of_a_loss_are_classes_for_other_sizes_too(operator):
+    invalid = []
+
+    def refuse(scores, labels, *_):
+        fits = labels.shape == (scores.shape[0], *scores.shape[2:])
+        if not fits or labels.max(initial=0) >= scores.shape[1]:
+            invalid.append((scores.shape, labels))
+        raise NotImplementedError
+
+    like = [np.zeros((6, 10), np.float32), np.array([0, 3, 9, 5, 1, 2])]
+    judge_kernel(refuse, operator, like=like, count=3, salt="measurement", where=lambda inputs: len(inputs) == 2)
+    assert invalid == []
+
+
 def test_array_of_another_library_is_accepted_as_output():
     assert judged(lambda x: OtherArray(np.asarray(np.maximum(x, 0))), "Relu")
     assert judged(OtherArray, "Relu").faults

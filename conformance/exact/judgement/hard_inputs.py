@@ -267,11 +267,18 @@ def large_sizes(
             yield _of_all_magnitudes(operator, other, opset, f"{salt}/{old}", attributes)
 
 
+_WITH_LABELS = frozenset({"NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"})
+"""Operators with a vector of labels, which has the sizes of the first input and keeps its own."""
+
+
 def _first_fitting(
     operator: str, every: Iterable[list[Array | None] | None], opset: int | None, attributes: dict[str, Any]
 ) -> list[Array | None] | None:
+    if operator in _WITH_LABELS:
+        return None
     version = _choices(operator, opset)[0]
-    return next((each for each in every if each is not None and _fit(operator, each, attributes, version)), None)
+    fitting = (each for each in every if each is not None and _fit(operator, each, attributes, version, is_judged=True))
+    return next(fitting, None)
 
 
 def _resized(inputs: Sequence[Array | None], sizes: Mapping[int, int]) -> list[Array | None] | None:
@@ -355,17 +362,20 @@ def _check_choices(operator: str, schema: Any, types: tuple[str, ...], attribute
         raise UsageError("types-not-taken", operator=operator, types=" or ".join(types), known=sorted(taken))
 
 
-def _fit(operator: str, inputs: list[Array | None], attributes: dict[str, Any], version: int) -> bool:
+def _fit(
+    operator: str, inputs: list[Array | None], attributes: dict[str, Any], version: int, *, is_judged: bool = False
+) -> bool:
     """Return whether an operator computes inputs, and onnx infers the shapes of the outputs.
 
-    Some declarations need other attributes than those of the caller.
+    Some declarations need other attributes than those of the caller. With `is_judged`, inputs must have a reference:
+    one that fails may have found them invalid, such as labels that are no classes.
     """
     try:
         call = call_of_operator(operator, inputs, attributes, opset=version)
         with np.errstate(all="ignore"):
             outputs = enclose(NodeScope.of(call.model), call.model.graph.node[0], call.values)
     except Unsupported:
-        return True
+        return not is_judged
     except (UsageError, *EVALUATION_ERRORS):
         return False
     arrays = {name: each for name, each in call.values.items() if isinstance(each, np.ndarray)}

@@ -19,7 +19,7 @@ from one_node_models import enclose_operator
 from conformance.base.verdicts import Level, Unsupported
 from conformance.exact.judgement.distances import find_distances
 from conformance.exact.models.arrays import dtype_of, object_array
-from conformance.exact.reference.enclosures import has_signed_zeros
+from conformance.exact.reference.enclosures import enclose_node, has_signed_zeros
 from conformance.exact.reference.node_enclosures import answer_of
 from conformance.exact.reference.nodes import Node
 from conformance.exact.reference.numbers import elementary
@@ -81,6 +81,21 @@ def test_product_that_overflows_in_one_order_is_open_and_one_that_always_overflo
     (Y,) = enclose("ReduceProd", np.array([[1e200, 1e200, 1e-200], [1e200, 1e200, 2.0]]), np.array([1]))
     assert passes([[1e200], [INF]], Y)
     assert not passes([[1e200], [1e300]], Y)
+
+
+def test_regressor_is_open_where_the_power_of_a_kernel_overflows() -> None:
+    attributes = {
+        "n_supports": 1,
+        "support_vectors": [0.1],
+        "coefficients": [-0.3],
+        "rho": [0.5],
+        "kernel_type": "POLY",
+        "kernel_params": [1.0, 0.0, 2.0],
+    }
+    node = Node("SVMRegressor", ("i",), ("o",), attributes, 1, "ai.onnx.ml")
+    (Y,) = enclose_node(node, [np.array([[-2.7819036e20], [1.0]], F)])
+    assert passes(F([[-INF], [0.497]]), Y)
+    assert not passes(F([[-INF], [0.496]]), Y)
 
 
 def test_shrink_of_a_large_integer_contains_the_arithmetic_in_double() -> None:

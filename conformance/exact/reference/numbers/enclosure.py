@@ -136,8 +136,10 @@ class SumOfProducts:
             is_factor: whether only a factor is applied to the tensor, so that it may be a limited sum.
         """
         terms = tensor.terms
-        has_terms = terms is not None and (is_factor or not terms.is_limited)
-        return terms if terms is not None and has_terms else cls(tensor.magnitude, tensor.error, 0)
+        if terms is None or (terms.is_limited and not is_factor):
+            return cls(tensor.magnitude, tensor.error, 0)
+        is_open = np.isinf(tensor.error)  # an overflow of the tensor, which other orders of the operations avoid
+        return replace(terms, error=np.where(is_open, np.inf, terms.error)) if is_open.any() else terms
 
     def moved(self, movement: Callable[[Array], Array]) -> SumOfProducts:
         """Return the terms of the elements in other positions."""
