@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -112,11 +113,25 @@ class Difference(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """
         if not self or not other or self.kind != other.kind or (self.is_finite and not other.is_finite):
             return False
+        if not all(map(_are_alike, self.messages, other.messages)):
+            return False
         return other.size >= self.size * KEPT_SHARE or other.size == self.size
 
     def is_alike(self, other: Difference) -> bool:
         """Return whether another difference has the same kind; a difference of zeros only is a kind of its own."""
         return bool(other) and self.kind == other.kind and (self.size > 0) == (other.size > 0)
+
+
+_WORD = re.compile(r"[A-Za-z]{3,}")
+
+
+def _are_alike(first: str, second: str) -> bool:
+    """Return whether two messages are of one failure: at least half of their words are common to both.
+
+    Names and numbers of a message change with the model.
+    """
+    words = [set(_WORD.findall(message)) for message in (first, second)]
+    return 2 * len(words[0] & words[1]) >= len(words[0] | words[1])
 
 
 def find_difference(names: Sequence[str], first: Computation, second: Computation) -> Difference:

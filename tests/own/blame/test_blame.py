@@ -25,7 +25,7 @@ from conformance.own.blame.blame_report import draw_graph, folder_files, issue_t
 from conformance.own.blame.blame_session import Request, Session, quantization_steps, with_steps
 from conformance.own.blame.difference import Difference, OutputDifference
 from conformance.own.blame.document import BlameDocument, decode_document
-from conformance.own.blame.model_comparison import OpenSubjects
+from conformance.own.blame.model_comparison import Failure, OpenSubjects
 from conformance.own.blame.passes import minimize
 from conformance.own.blame.verdict import BlameOutcome
 from conformance.own.graphs.model_inputs import InputSet
@@ -683,3 +683,18 @@ def test_page_has_the_outcome_at_the_chosen_level(command: Any, tmp_path: Path, 
     words += ["--inputs", tmp_path / "x.npz", "--no-isolation", "--html", tmp_path / "b.html"]
     assert command(*words, "--fail-level", level).status == status
     assert ('class="outcome failed"' in (tmp_path / "b.html").read_text()) == bool(status)
+
+
+@pytest.mark.parametrize(
+    ("message", "is_same"),
+    [
+        ("ValueError: node lf_7: the truth value of an array with 3 elements is ambiguous", True),
+        ("ValueError: need at least one array to concatenate", False),
+    ],
+)
+def test_failure_of_a_smaller_model_is_the_same_by_its_words(message: str, is_same: bool) -> None:
+    def failing(text: str) -> Difference:
+        return Difference(True, (Failure.NONE, Failure.RUN), ("", text))
+
+    wanted = failing("ValueError: node lf: the truth value of an array with 12 elements is ambiguous")
+    assert wanted.is_same(failing(message)) == is_same
