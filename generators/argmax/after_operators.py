@@ -14,7 +14,9 @@ from onnx import helper, parser
 
 from conformance.base.verdicts import Level
 from conformance.corpus.cases.case import Case
+from conformance.exact.models.arrays import dtype_of, type_number
 from conformance.exact.models.model_building import array_value_info, build_model, pseudo_random_array
+from generators.declarations.argmax_dimensions import INTEGER_TYPES
 from generators.generated_values import permuted_quarters
 
 if TYPE_CHECKING:
@@ -58,6 +60,14 @@ def _rows(dtype: Any, *rows: Sequence[float]) -> list[Array]:
     """Return one operand whose rows are given and reversed."""
     X = np.array(rows, dtype=dtype)
     return [np.concatenate([X, X[:, ::-1]])]
+
+
+def _limits(dtype: Any) -> list[Array]:
+    """Return the operands of two runs. In the first, the ends of the type are the smallest and the largest elements."""
+    least = int(np.iinfo(dtype).min)
+    largest = int(np.iinfo(dtype).max)
+    ends = [[largest - 1, largest, least], [largest, least, least + 1], [least + 1, largest, least]]
+    return [np.array(rows, dtype=dtype) for rows in (ends, [[1, 0, 2], [0, 2, 0], [3, 2, 1]])]
 
 
 def _integers(*numbers: int) -> Array:
@@ -253,6 +263,19 @@ ORDERED = OperatorModel(
 """Operators that change the values of elements."""
 
 
+SMALLEST = OperatorModel(
+    "ArgMin of each integer type, at the ends of the type",
+    tuple(
+        f"At_{type}_{last} = ArgMin <axis = 1, keepdims = 0, select_last_index = {last}> ({type})"
+        for type in INTEGER_TYPES
+        for last in (0, 1)
+    ),
+    {type: _limits(dtype_of(type_number(type))) for type in INTEGER_TYPES},
+    axes={1: (0,)},
+)
+"""ArgMin of each integer type, whose indices ArgMax compares between rows."""
+
+
 def _normalizations(opset: int) -> OperatorModel:
     """Return a model of Softmax and LogSoftmax along each axis of tensors of rank 1 to 4, before ArgMax along each."""
     nodes = []
@@ -298,6 +321,7 @@ MODELS: Mapping[str, OperatorModel] = {
     "moved": MOVED,
     "moved_opset_12": MOVED_BY_ATTRIBUTES,
     "ordered": ORDERED,
+    "smallest": SMALLEST,
     "normalized_opset_11": _normalizations(11),
     "normalized_opset_13": _normalizations(13),
 }

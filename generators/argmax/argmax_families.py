@@ -9,7 +9,7 @@ from conformance.base.verdicts import Level
 from conformance.corpus.cases.case import Case
 from conformance.corpus.factors.wrapping import OPSET
 from generators.declarations.families import RANKING_FAMILIES
-from generators.declarations.ranking import COLUMNS, INNER_SIZES, LONG_LENGTH, SPECIAL_PRODUCERS
+from generators.declarations.ranking import COLUMNS, FLATTENING, INNER_SIZES, LONG_LENGTH, SPECIAL_PRODUCERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -78,10 +78,17 @@ FAMILY_TEXTS = {
     "special_values": FamilyText(
         ("before", "type"),
         lambda row: (
-            f"ArgMax{_whose(row)} finds the largest element over the whole range of type {row['type']}, with zeros and"
-            f" infinities (select_last_index {row['select_last_index']})"
+            f"ArgMax{_whose(row)} finds the largest element "
+            + ("up to where results become equal, in" if row["before"] in FLATTENING else "over the whole range of")
+            + f" type {row['type']}"
+            + ("" if row["before"] in FLATTENING else ", with zeros and infinities")
+            + f" (select_last_index {row['select_last_index']})"
         ),
-        lambda row: (f"monotone.{row['before']}", "argmax.index", _tie_clause(row)),
+        lambda row: (
+            f"monotone.{'bounded' if row['before'] in FLATTENING else row['before']}",
+            "argmax.index",
+            _tie_clause(row),
+        ),
     ),
     "names": FamilyText(
         ("names", "before"),

@@ -5,6 +5,7 @@ A family is a declaration of factors, with a builder of models and data for the 
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -95,8 +96,43 @@ SPECIAL_PRODUCERS: Mapping[str, str] = {
     "relu": "Relu",
     "softmax": "Softmax",
     "log_softmax": "LogSoftmax",
+    "sigmoid": "Sigmoid",
+    "tanh": "Tanh",
+    "softsign": "Softsign",
+    "softplus": "Softplus",
+    "erf": "Erf",
+    "atan": "Atan",
 }
 """Operators before ArgMax in the family `special_values`, by level."""
+
+
+def _powers(last: int) -> list[float]:
+    """Return powers of 2 from 2**-6 on, and their opposites, in increasing order."""
+    positive = [2.0**power for power in range(-6, last + 1)]
+    return [-power for power in reversed(positive)] + positive
+
+
+FLATTENING: Mapping[str, Mapping[str, Sequence[float]]] = {
+    "sigmoid": {"float": range(-12, 11), "double": range(-30, 29), "float16": range(-7, 4)},
+    "softplus": {"float": range(-12, 21), "double": range(-30, 101), "float16": range(-6, 10)},
+    "tanh": {
+        "float": [k / 2 for k in range(-12, 13)],
+        "double": [k / 2 for k in range(-28, 29)],
+        "float16": [k / 2 for k in range(-4, 5)],
+    },
+    "erf": {
+        "float": [k / 4 for k in range(-12, 13)],
+        "double": [k / 4 for k in range(-20, 21)],
+        "float16": [k / 4 for k in range(-5, 6)],
+    },
+    "softsign": {"float": _powers(12), "double": _powers(40), "float16": _powers(3)},
+    "atan": {"float": _powers(12), "double": _powers(40), "float16": _powers(3)},
+}
+"""Increasing operands by level of the operator and of the type: the results differ, up to where they become one number.
+
+The results of neighbours differ by at least 16 times the distance of numbers of the type, so that no evaluation makes
+them equal or turns their order.
+"""
 
 AXES_OF_RANKS: Mapping[str, Sequence[int]] = {"X5": (2, 3, 4, 5, 6), "X6": (2, 3, 1, 4, 5, 6)}
 """Shapes of more than four axes by operand."""
@@ -201,6 +237,7 @@ def special_values_declaration() -> FamilyDeclaration:
             Omission("NaN, and operands for which the result is NaN", "The index is not defined."),
             Omission("subnormal numbers", "A runtime may flush them to zero. `close` tests them at level should."),
         ),
+        added={"before": tuple(FLATTENING)},
     )
 
 
@@ -237,7 +274,8 @@ def build_special_values(name: str, row: Row) -> BuiltModel:
     """
     dtype = _dtype(row)
     before = SPECIAL_PRODUCERS[row["before"]]
-    pairs = _special_pairs(before, dtype)
+    steps = FLATTENING.get(row["before"], {}).get(row["type"], ())
+    pairs = list(pairwise(steps)) or _special_pairs(before, dtype)
     X = np.array([[low, high, low] for low, high in pairs] + _special_ties(before), dtype=dtype)
     return _build(name, X, (before,), row)
 

@@ -56,6 +56,7 @@ TEXTS = (
     "node",
     "combined",
     "neighbours",
+    "other_producers",
 )
 """Names of the texts with cases."""
 

@@ -53,6 +53,14 @@ MIN_CASES = {
     "not_injective": 14,
     "two_axes": 6,
     "elsewhere": 6,
+    "constant_axes": 18,
+    "default_constant": 16,
+    "permuted": 24,
+    "reshaped": 12,
+    "converted": 18,
+    "named_functions": 12,
+    "other_uses": 35,
+    "two_indices": 10,
 }
 """Minimum number of cases of each family."""
 
