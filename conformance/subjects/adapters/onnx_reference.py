@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from .server import Array
 
 
+_UNSUPPORTED_TEXTS = ("is not implemented", "No implementation for operator")
+"""Parts of messages of the evaluator for what it does not implement, in errors of a general class."""
+
+
 class PreparedEvaluator:
     """The evaluator of one model."""
 
@@ -41,13 +45,13 @@ class OnnxReferenceBackend(Adapter):
         """Read a model.
 
         Raises:
-            NotImplementedError: the evaluator does not implement an operator or the direction of a Scan.
+            NotImplementedError: the evaluator does not implement an operator, a version of it, or a direction of Scan.
         """
         try:
             decoded = onnx.load_model_from_string(model)
             load_external_data_for_model(decoded, os.getcwd())  # noqa: PTH109
             return PreparedEvaluator(ReferenceEvaluator(decoded))
         except RuntimeError as error:
-            if "is not implemented" in str(error):
+            if any(text in str(error) for text in _UNSUPPORTED_TEXTS):
                 raise NotImplementedError(str(error)) from error
             raise

@@ -6,7 +6,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 import numpy as np
 import pytest
-from onnx import TensorProto, helper, load_model_from_string
+from onnx import TensorProto, helper, load_model_from_string, parser
 from repository import DATA
 
 from conformance.base.plugins import registered_entry_points
@@ -151,6 +151,14 @@ def test_adapter_missing_operator_in_branch_is_unsupported(name):
 
 def test_onnx_reference_unimplemented_scan_is_unsupported():
     assert verdict_of("onnx-reference", "test_argmax_pass_contexts_scan_of_columns") is Verdict.UNSUPPORTED
+
+
+def test_onnx_reference_operator_version_without_implementation_is_unsupported():
+    text = """<ir_version: 8, opset_import: ["": 13]> g (int8[2] X) => (float[2] Y)
+    { s = Constant<value_float = 1.0>() Y = DequantizeLinear(X, s) }"""
+    with pytest.raises(Exception) as caught:
+        load_backend("onnx-reference").target.prepare(parser.parse_model(text))
+    assert is_unsupported(caught.value)
 
 
 def test_onnx_reference_error_in_reading_is_error():
