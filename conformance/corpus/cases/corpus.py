@@ -24,6 +24,7 @@ from msgspec import Meta
 from conformance.base.errors import CorpusError, UnknownName, nearest_name
 from conformance.base.files.atomic_write import find_suite_path, read_regular
 from conformance.base.serialization.decoding import (
+    Count,
     MalformedError,
     StoredRecord,
     decode_json,
@@ -64,13 +65,15 @@ class ManifestDocument(StoredRecord, kw_only=True):
     """manifest.json: the level of each case, and the SHA-256 of each file of each case.
 
     `name` is the name of a corpus that is not the suite's, such as `onnx`. `code` is the SHA-256 of the code that
-    computed its expected values, if `generate` wrote the corpus for a user.
+    computed its expected values, if `generate` wrote the corpus for a user. `nodes` is the number of nodes of the
+    user's models, with and without a case.
     """
 
     format: Literal[1]
     name: Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._-]{0,99}\Z")] = ""
     version: Annotated[str, Meta(pattern=r"^[0-9]+\.[0-9]+\.[0-9]+\Z")]
     code: Sha256 | Literal[""] = ""
+    nodes: Count = 0
     digest: Sha256
     levels: dict[str, Level]
     cases: Annotated[dict[CasePath, HashByFile], Meta(min_length=1)]
@@ -175,6 +178,7 @@ class Corpus:
         cases: the cases by id, in the manifest's order.
         name: the name; empty for the corpus of the suite.
         code: SHA-256 of the code that computed the expected values; empty if it is not known.
+        nodes: the number of nodes of the user's models that the cases were made of; 0 for another corpus.
     """
 
     path: Path
@@ -183,6 +187,7 @@ class Corpus:
     cases: Mapping[str, CorpusCase]
     name: str = ""
     code: str = ""
+    nodes: int = 0
 
     def read(self, case: CorpusCase, file: str) -> bytes:
         """Return the content of a file of a case.
@@ -395,7 +400,7 @@ def read_manifest(path: Path) -> Corpus:
             "file-altered", path, f"{MANIFEST} is altered: its digest is not that of its content"
         )
     cases = _cases_of_manifest(path, document)
-    return Corpus(path, document.version, document.digest, cases, document.name, document.code)
+    return Corpus(path, document.version, document.digest, cases, document.name, document.code, document.nodes)
 
 
 def _wrong_files(document: ManifestDocument) -> str | None:
@@ -430,7 +435,12 @@ def _cases_of_manifest(corpus: Path, document: ManifestDocument) -> dict[str, Co
 
 
 def manifest_bytes(
-    version: str, cases: Mapping[str, Mapping[str, str]], levels: Mapping[str, Level], name: str = "", code: str = ""
+    version: str,
+    cases: Mapping[str, Mapping[str, str]],
+    levels: Mapping[str, Level],
+    name: str = "",
+    code: str = "",
+    nodes: int = 0,
 ) -> bytes:
     """Return the content of the manifest of a corpus.
 
@@ -440,10 +450,18 @@ def manifest_bytes(
         levels: for each case path, the level of the case.
         name: the name of the corpus; empty for the corpus of the suite.
         code: the SHA-256 of the code that computed the expected values, or an empty text.
+        nodes: the number of nodes of the user's models; 0 for another corpus.
     """
     files = {case: dict(sorted(cases[case].items())) for case in sorted(cases)}
     document = ManifestDocument(
-        format=1, name=name, version=version, code=code, digest="", levels=dict(sorted(levels.items())), cases=files
+        format=1,
+        name=name,
+        version=version,
+        code=code,
+        nodes=nodes,
+        digest="",
+        levels=dict(sorted(levels.items())),
+        cases=files,
     )
     document.digest = _content_digest(document)
     return encode_document(document)

@@ -86,7 +86,7 @@ def exported_files(
         del added["LICENSE"]
     hashes = {case.path: case.files for case in chosen}
     levels = {case.path: case.level for case in chosen}
-    added[MANIFEST] = manifest_bytes(corpus.version, hashes, levels, corpus.name, corpus.code)
+    added[MANIFEST] = manifest_bytes(corpus.version, hashes, levels, corpus.name, corpus.code, corpus.nodes)
     added[INDEX] = corpus_index(corpus, chosen)
     sums = "".join(f"{hashlib.sha256(added[name]).hexdigest()}  {name}\n" for name in sorted(added))
     return files | added | {CHECKSUMS: sums.encode()}

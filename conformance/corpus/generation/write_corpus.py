@@ -145,6 +145,7 @@ def generate(
     is_versioned: bool = True,
     added: Mapping[str, bytes] = {},
     code: str = "",
+    nodes: int = 0,
 ) -> CorpusSize:
     """Write the corpus of these cases to a directory, replacing an existing corpus.
 
@@ -160,6 +161,7 @@ def generate(
         is_versioned: whether the version must be allowed after the version of the existing corpus.
         added: content of files that are not part of the corpus, by path.
         code: SHA-256 of the code that computed the expected values; empty if nothing is reused by it.
+        nodes: number of nodes of the user's models that the cases were made of; 0 for other cases.
 
     Raises:
         CorpusError: the directory has files that do not belong to a corpus.
@@ -180,7 +182,7 @@ def generate(
         hashes = compute_hashes(cases, _writer(staging, directory), progress)
         chosen = _version(old if is_versioned else None, released, fingerprints(hashes, _levels(cases)), version)
         with named_errors(directory):
-            (staging / MANIFEST).write_bytes(manifest_bytes(chosen, hashes, _levels(cases), name, code))
+            (staging / MANIFEST).write_bytes(manifest_bytes(chosen, hashes, _levels(cases), name, code, nodes))
             if released is not None:
                 (staging / RELEASED).write_bytes(encode_document(released))
             for path, content in added.items():
@@ -228,7 +230,7 @@ def corpus_differences(
     hashes = compute_hashes(cases, compare, progress)
     for name, content in added.items():
         compare(name, content)
-    compare(MANIFEST, manifest_bytes(old.version, hashes, _levels(cases), old.name, old.code))
+    compare(MANIFEST, manifest_bytes(old.version, hashes, _levels(cases), old.name, old.code, old.nodes))
     if released := read_released(directory):
         compare(RELEASED, encode_document(released))
         least, why = _minimum_version_and_reason(released, fingerprints(hashes, _levels(cases)))

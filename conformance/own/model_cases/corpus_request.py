@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -101,6 +101,7 @@ class CorpusRequest:
                 is_versioned=defined.is_versioned,
                 added=defined.added,
                 code=code,
+                nodes=defined.nodes,
             )
         return GeneratedCorpus(defined.name, size, defined.notes, defined.summary, earlier.reused)
 
@@ -131,7 +132,7 @@ class CorpusRequest:
         given = given_models([LoadedModel.read(path) for path in self.models], self.inputs, self.shapes)
         notes = [f"{each.model.path.name}: {chosen_text(each.chosen)}" for each in given if each.chosen]
         found = define_model_cases(given, has_values=self.has_values, progress=print_progress, earlier=earlier)
-        return _DefinedCorpus.of(found, notes)
+        return replace(_DefinedCorpus.of(found, notes), nodes=found.nodes)
 
 
 @dataclass(frozen=True)
@@ -145,6 +146,7 @@ class _DefinedCorpus:
     added: Mapping[str, bytes] = field(default_factory=dict)
     notes: Sequence[str] = ()
     summary: Sequence[str] = ()
+    nodes: int = 0
 
     @classmethod
     def of(cls, found: OnnxCases | ModelCases, notes: Sequence[str] = ()) -> _DefinedCorpus:

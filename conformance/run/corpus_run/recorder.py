@@ -236,7 +236,8 @@ class AssessedResults:
         if self._corpus.name != MODELS_CORPUS:
             return []
         rows = {id: self._case_record(id) for id in {case for _, case in self._verdicts}}
-        return count_node_shares((subject, rows[case], verdict) for (subject, case), verdict in self._verdicts.items())
+        results = ((subject, rows[case], verdict) for (subject, case), verdict in self._verdicts.items())
+        return count_node_shares(results, self._corpus.nodes)
 
     def failure_groups(self, diagnoses: Iterable[DiagnosisRecord]) -> list[FailureGroup]:
         """Return the groups of unexpected failures, with the diagnoses that explain them."""
@@ -383,7 +384,7 @@ class Recorder:
         return Header(
             format=FORMAT,
             suite=__version__,
-            corpus=CorpusRecord(corpus.version, corpus.digest, len(corpus.cases), selected, corpus.name),
+            corpus=CorpusRecord(corpus.version, corpus.digest, len(corpus.cases), selected, corpus.name, corpus.nodes),
             subjects=[_subject(subject) for subject in self._subjects],
             environment=run_environment(self._subjects),
             command=command,

@@ -121,19 +121,27 @@ def _plural(count: int, what: str) -> str:
 
 
 class NodeShare(StoredRecord):
-    """The nodes and fused regions of the models: all that have a result on a subject, and those that are right."""
+    """The nodes and fused regions of the models: all that have a result on a subject, and those that are right.
+
+    `all_nodes` is the number of nodes of the models, with and without a case.
+    """
 
     subject: str
     right: Count
     nodes: Count
     right_regions: Count
     regions: Count
+    all_nodes: Count = 0
 
     @property
     def sentence(self) -> str:
         """The share in one sentence."""
         parts = [_share("nodes", self.right, self.nodes), _share("fused regions", self.right_regions, self.regions)]
-        return f"{' and '.join(filter(None, parts))} of these models are right on {self.subject}"
+        share = " and ".join(filter(None, parts))
+        if self.nodes >= self.all_nodes:
+            return f"{share} of these models are right on {self.subject}"
+        missing = f"{self.all_nodes - self.nodes:,} of {self.all_nodes:,} nodes of the models have no case or no result"
+        return f"{share} with a result are right on {self.subject}; {missing}"
 
 
 def _share(name: str, right: int, total: int) -> str:
@@ -141,11 +149,12 @@ def _share(name: str, right: int, total: int) -> str:
     return f"{floor(1000 * right / total) / 10} % of the {name} ({right:,} of {total:,})" if total else ""
 
 
-def count_node_shares(results: Iterable[tuple[str, CaseRow, Verdict]]) -> list[NodeShare]:
+def count_node_shares(results: Iterable[tuple[str, CaseRow, Verdict]], nodes: int) -> list[NodeShare]:
     """Return the share of each subject; nothing for cases that are not nodes of models.
 
     Args:
         results: the subject, the case and the verdict of each result.
+        nodes: the number of nodes of the models, with and without a case.
     """
     counts: dict[str, list[int]] = {}
     for subject, case, verdict in results:
@@ -154,9 +163,13 @@ def count_node_shares(results: Iterable[tuple[str, CaseRow, Verdict]]) -> list[N
             first = 2 * (REGION_TAG in case.tags)
             found[first] += case.uses if verdict is Verdict.PASS else 0
             found[first + 1] += case.uses
-    return [NodeShare(subject, *found) for subject, found in counts.items()]
+    return [
+        NodeShare(subject, right, judged, right_regions, regions, nodes)
+        for subject, (right, judged, right_regions, regions) in counts.items()
+    ]
 
 
 def node_shares(run: Results) -> list[NodeShare]:
     """Return the share of each subject of a run."""
-    return count_node_shares((subject, run.case_rows[case], row.verdict) for (subject, case), row in run.rows.items())
+    results = ((subject, run.case_rows[case], row.verdict) for (subject, case), row in run.rows.items())
+    return count_node_shares(results, run.header.corpus.nodes)

@@ -516,7 +516,8 @@ class SubjectRecord(StoredRecord):
 class CorpusRecord(StoredRecord):
     """The corpus of a run: version, digest, number of all cases, and number of selected cases.
 
-    `name` is the name of a corpus that is not the suite's, such as `onnx`.
+    `name` is the name of a corpus that is not the suite's, such as `onnx`. `nodes` is the number of nodes of a user's
+    models, with and without a case.
     """
 
     version: str
@@ -524,6 +525,7 @@ class CorpusRecord(StoredRecord):
     cases: Count
     selected: Count
     name: NonEmpty = ""
+    nodes: Count = 0
 
     @property
     def label(self) -> str:

@@ -320,7 +320,7 @@ class ReleaseRun:
         else:
             history = history_of(self._earlier_header())
         own = self._corpus
-        corpus = CorpusRecord(own.version, own.digest, len(own.cases), number, own.name)
+        corpus = CorpusRecord(own.version, own.digest, len(own.cases), number, own.name, own.nodes)
         return structs.replace(
             header,
             command=f"onnx-conformance history update {task.subject}",

@@ -96,7 +96,7 @@ def test_generate_model_writes_regions_that_begin_with_a_product_and_nodes_after
 
 
 def test_node_of_sequences_and_optionals_has_a_case_with_tensors(command, here):
-    text = """<ir_version: 8, opset_import: ["": 18]>
+    text = """<ir_version: 8, opset_import: ["": 18, "own": 1]>
     g (seq(float[2, 3]) S, optional(float[2, 3]) O, int64 n) => (seq(float[1, 3]) R, float[2, 3] Y)
     {
         E = OptionalGetElement(O)
@@ -106,6 +106,7 @@ def test_node_of_sequences_and_optionals_has_a_case_with_tensors(command, here):
         Y = SequenceAt(D, n)
         J = ConcatFromSequence<axis = 0>(D)
         R = SplitToSequence<axis = 0>(J)
+        Z = own.WithoutSchema(Y)
     }"""
     onnx.save(onnx.parser.parse_model(text), here / "sequences.onnx")
     assert command("generate", "--model", here / "sequences.onnx", "--output", "cases").status == 0
@@ -116,8 +117,11 @@ def test_node_of_sequences_and_optionals_has_a_case_with_tensors(command, here):
     assert shapes["SequenceErase"] == [[], [2, 3], [2, 3]]
     assert shapes["SplitToSequence"] == [[], *[[1, 3]] * 4]
     assert not any("region" in each["tags"] for each in found.values())
-    ran = command("run", "--data", "cases", "-b", "reference", "-n", "1", "--no-isolation")
+    report = here / "run.json"
+    ran = command("run", "--data", "cases", "-b", "reference", "-n", "1", "--no-isolation", "--json", report)
     assert ran.status == 0, ran
+    (share,) = json.loads(report.read_text())["node_shares"]
+    assert (share["right"], share["nodes"], share["all_nodes"]) == (8, 8, 9)
 
 
 def test_sparse_data_set_of_float16_region_has_bounds_below_nearly_all_values(command, here):
