@@ -328,17 +328,20 @@ def element_info(value: onnx.ValueInfoProto) -> onnx.ValueInfoProto:
     return onnx.ValueInfoProto(name=value.name, type=getattr(value.type, kind).elem_type)
 
 
+def shape_names(graph: onnx.GraphProto) -> set[str]:
+    """Return the names of the inputs and of the dimensions of a graph, to which `--shape` gives sizes."""
+    values = [value for value in required_inputs(graph) if not value.type.HasField("map_type")]
+    sizes = (size for value in values for size in item_type(value.type).tensor_type.shape.dim)
+    return {value.name for value in values} | {size.dim_param for size in sizes if size.dim_param}
+
+
 def check_shape_names(graphs: Iterable[onnx.GraphProto], shapes: Iterable[str]) -> None:
     """Check that each name of `--shape` is that of an input or of a dimension of a graph.
 
     Raises:
         UsageError: no graph has the name.
     """
-    every = (value for graph in graphs for value in required_inputs(graph))
-    values = [value for value in every if not value.type.HasField("map_type")]
-    known = {value.name for value in values}
-    sizes = (size for value in values for size in item_type(value.type).tensor_type.shape.dim)
-    known |= {size.dim_param for size in sizes if size.dim_param}
+    known = {name for graph in graphs for name in shape_names(graph)}
     for name in shapes:
         if name not in known:
             hint = f"Name one of {', '.join(sorted(known))}." if known else "Leave --shape out."

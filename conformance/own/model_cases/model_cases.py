@@ -35,6 +35,7 @@ from conformance.own.graphs.model_inputs import (
     make_inputs,
     parse_shapes,
     read_inputs,
+    shape_names,
     shape_of_input,
 )
 from conformance.own.graphs.tensor_borders import has_other_inputs, with_tensor_inputs
@@ -112,7 +113,8 @@ def given_models(models: Sequence[LoadedModel], inputs: Path | None, shapes: Seq
         ]
     sizes = parse_shapes(shapes)
     check_shape_names((model.prepared.graph for model in models), sizes)
-    return [_with_chosen_sizes(model, sizes) for model in models]
+    known = [(model, shape_names(model.prepared.graph)) for model in models]
+    return [_with_chosen_sizes(model, {name: sizes[name] for name in sizes if name in names}) for model, names in known]
 
 
 def _with_chosen_sizes(model: LoadedModel, given: Mapping[str, tuple[int, ...]]) -> GivenModel:

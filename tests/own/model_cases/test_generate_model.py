@@ -217,6 +217,15 @@ def test_generate_model_keeps_operand_of_few_bits(command, here, name, opset):
     assert command("export", here / "exported", "--data", "cases").status == 0
 
 
+def test_dimension_of_one_model_needs_not_be_in_a_model_with_sequences(command, here):
+    for name, graph in (("plain", "(float[N] X) => (float[N] Y)"), ("other", "(seq(float[2]) X) => (seq(float[2]) Y)")):
+        text = f'<ir_version: 8, opset_import: ["": 18]> g {graph} {{ Y = Identity(X) }}'
+        onnx.save(onnx.parser.parse_model(text), here / f"{name}.onnx")
+    models = ("--model", here / "plain.onnx", "--model", here / "other.onnx")
+    assert command("generate", *models, "--shape", "N=5", "--output", "cases").status == 0
+    assert_bad_input(command("generate", *models, "--shape", "M=5", "--output", "more"), "usage.unknown-shape")
+
+
 def test_generate_model_leaves_out_data_sets_of_other_output_shapes(command, here):
     text = """<ir_version: 10, opset_import: ["" : 21]>
     sliced (float[4, 5] X, int64[1] starts, int64[1] ends) => (float[N, 5] Y) { Y = Slice (X, starts, ends) }"""
