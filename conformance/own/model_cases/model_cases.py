@@ -18,8 +18,8 @@ from conformance.base.errors import ModelError, UsageError
 from conformance.base.serialization.printable_text import one_line, shorten_middle
 from conformance.base.verdicts import Level, Unsupported
 from conformance.corpus.cases.case import MODELS_CORPUS, REGION_TAG, Case
-from conformance.exact.models.arrays import Array, type_name
-from conformance.exact.models.graphs import MAIN_DOMAINS, called_name, copy_of, is_operator, subgraphs_of
+from conformance.exact.models.arrays import Array, is_text, type_name
+from conformance.exact.models.graphs import MAIN_DOMAINS, called_name, copy_of, is_operator, iter_nodes, subgraphs_of
 from conformance.exact.models.input_files import DeclaredInput, required_inputs
 from conformance.exact.reference.enclosures import OTHER_DOMAINS
 from conformance.exact.reference.enclosures.machine_learning import MAP_OPERATORS
@@ -34,6 +34,7 @@ from conformance.own.graphs.model_inputs import (
     chosen_options,
     make_inputs,
     parse_shapes,
+    random_texts,
     read_inputs,
     shape_names,
     shape_of_input,
@@ -133,7 +134,12 @@ def _typed_inputs(model: LoadedModel, sizes: Mapping[str, tuple[int, ...]]) -> I
         declared = DeclaredInput.of(value)
         if declared.dtype is None:
             raise UsageError("cannot-make-input.tensor", name=value.name, path=model.path)
-        yield TypedValue(declared.dtype, shape_of_input(value, declared, sizes))
+        shape = shape_of_input(value, declared, sizes)
+        if is_text(declared.dtype):  # shapes depend on texts
+            texts = random_texts(f"0/{value.name}", shape, iter_nodes(model.prepared.graph))
+            yield TypedValue.of(texts, is_given=True)
+        else:
+            yield TypedValue(declared.dtype, shape)
 
 
 @dataclass(frozen=True)
@@ -302,7 +308,8 @@ def _sized(part: Part, earlier: EarlierAnswers, *, has_values: bool) -> _Sized |
     made: dict[str, Operands] = {}  # several steps give the same sizes
     steps = [(step, MAX_CASE_ELEMENTS) for step in (None, *STEPS)]
     steps += [(step, MAX_LARGE_CASE_ELEMENTS) for step in reversed(STEPS)]
-    for step, limit in (*steps, *((step, MAX_CASE_ELEMENTS) for step in LAST_STEPS)):
+    steps += [(step, MAX_CASE_ELEMENTS) for step in LAST_STEPS]
+    for step, limit in (*steps, (None, MAX_LARGE_CASE_ELEMENTS)):
         smaller = reduced_part(part, step) if step else part
         if smaller is None or _elements(smaller) > limit:
             continue
@@ -315,9 +322,10 @@ def _sized(part: Part, earlier: EarlierAnswers, *, has_values: bool) -> _Sized |
                 ordinary = next(operands.data_sets())
             first = _known_answers(smaller, {**operands.constants, **ordinary}, earlier)
         except Unsupported as problem:
-            reason = problem
             if not step:
+                reason = problem
                 break  # smaller tensors have no answer either
+            reason = Unsupported(f"with smaller tensors: {problem}")
             continue
         return _Sized(smaller, operands, first)
     return reason

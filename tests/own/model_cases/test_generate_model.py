@@ -411,3 +411,29 @@ def test_run_names_the_mistake_that_explains_all_failures_of_an_operator(command
     )
     named = {(one["operator"], one["text"]) for one in json.loads(footer)["diagnoses"]}
     assert named == {("Gemm", "ignores alpha"), ("LeakyRelu", "ignores alpha")}
+
+
+def test_nodes_after_texts_and_attributes_of_fixed_sizes_have_cases(command, here):
+    C = 600  # coefficients do not become fewer with smaller tensors
+    classifier = helper.make_node(
+        *("LinearClassifier", ["V"], ["L", "S"]),
+        domain="ai.onnx.ml",
+        coefficients=[float(number % 7) / 8 for number in range(3 * C)],
+        intercepts=[0.25, -0.5, 0.75],
+        classlabels_ints=[0, 1, 2],
+    )
+    upper = helper.make_node("StringNormalizer", ["T"], ["y"], case_change_action="UPPER")
+    ends = [
+        helper.make_tensor_value_info("T", TensorProto.STRING, [2]),
+        helper.make_tensor_value_info("V", TensorProto.FLOAT, [3, C]),
+    ]
+    outputs = [onnx.ValueInfoProto(name=name) for name in ("y", "L", "S")]
+    graph = helper.make_graph([upper, classifier], "g", ends, outputs)
+    imports = [helper.make_opsetid("", 18), helper.make_opsetid("ai.onnx.ml", 3)]
+    onnx.save(helper.make_model(graph, opset_imports=imports, ir_version=8), here / "m.onnx")
+    np.savez(here / "in.npz", T=["a", "b"], V=np.eye(3, C, dtype=np.float32))
+    given = ("--model", here / "m.onnx", "--inputs", here / "in.npz")
+    assert command("generate", *given, "--output", "cases").status == 0
+    assert {each["tags"][0] for each in documents(here / "cases")} == {"StringNormalizer", "LinearClassifier"}
+    assert command("generate", *given[:2], "--output", "drawn").status == 0
+    assert {each["tags"][0] for each in documents(here / "drawn")} >= {"StringNormalizer"}
