@@ -12,6 +12,7 @@ from conformance.exact.judgement import samples
 from conformance.exact.judgement.node_comparison import enclose_part
 from conformance.exact.judgement.samples import special_places
 from conformance.exact.reference.node_enclosures import NodeScope, enclose
+from conformance.own.audit import judgement
 from conformance.own.audit.judgement import JudgementOptions, NodeVerdict, judge_nodes
 from conformance.own.graphs.intermediate_values import ExposedValues
 
@@ -20,6 +21,7 @@ from conformance.own.graphs.intermediate_values import ExposedValues
 def _small_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(samples, "SAMPLED_ABOVE", 400)
     monkeypatch.setattr(samples, "SAMPLE_SHARE", 2)
+    monkeypatch.setattr(judgement, "WHOLE_ELEMENTS", 0)
 
 
 def make_case(
