@@ -20,6 +20,7 @@ import onnx
 
 from conformance.base.errors import ModelError
 from conformance.base.files.atomic_write import real_path, supervised_temp_dir
+from conformance.base.plugins import registered_entry_points
 from conformance.base.serialization.decoding import Count  # noqa: TC001 - msgspec reads the annotations
 from conformance.exact.models.external_data import (
     external_bytes,
@@ -42,6 +43,7 @@ from conformance.exact.models.graphs import (
 from conformance.exact.models.input_files import MAX_DENSE_ELEMENTS
 from conformance.exact.models.model_validity import MAX_MODEL_BYTES, invalid_model, model_violation, read_model
 from conformance.own.graphs.inlining import inline_functions
+from conformance.subjects.calling.harness import MAX_LOADED_BYTES as MAX_MERGED_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -126,12 +128,19 @@ def shared_weights(paths: Sequence[Path], subjects: Sequence[SubjectName]) -> It
         paths: the files of the models.
         subjects: the subjects that run the models.
     """
-    is_large = any(path.is_file() and path.stat().st_size > MAX_LOADED_BYTES for path in paths)
-    if is_large and subjects and all(each.name in READERS_OF_FILES and not each.is_command for each in subjects):
+    largest = max((path.stat().st_size for path in paths if path.is_file()), default=0)
+    if largest > MAX_LOADED_BYTES and subjects and all(_takes_external_data(each, largest) for each in subjects):
         with supervised_temp_dir() as folder:
             yield folder
     else:
         yield None
+
+
+def _takes_external_data(subject: SubjectName, size: int) -> bool:
+    """Return whether a subject runs models with external data; a module of the user gets them with all tensors."""
+    if subject.is_command or subject.name in READERS_OF_FILES:
+        return not subject.is_command
+    return size <= MAX_MERGED_BYTES and subject.name not in registered_entry_points(subject.kind.group)
 
 
 READERS_OF_FILES = ("onnxruntime", "onnx-reference")

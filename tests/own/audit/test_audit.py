@@ -29,7 +29,7 @@ from conformance.own.audit.audit_report import JudgedShare, audit_document, text
 from conformance.own.audit.audit_session import AuditOptions, SubjectAudit, audit_subject
 from conformance.own.audit.judgement import NodeVerdict
 from conformance.own.graphs.model_inputs import InputSet, make_inputs, parse_shapes, read_inputs, save_inputs_to
-from conformance.own.graphs.reading import LoadedModel
+from conformance.own.graphs.reading import LoadedModel, shared_weights
 from conformance.run.judging.backend import judge_backend
 from conformance.subjects.calling.subject_loading import load_backend
 from conformance.subjects.calling.subject_names import Subject, SubjectKind, SubjectName
@@ -681,6 +681,29 @@ def write_external_model(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
     (folder / "m.onnx").write_bytes(model.SerializeToString())
     return folder / "m.onnx"
+
+
+@pytest.mark.parametrize(
+    ("subjects", "is_shared"),
+    [
+        (["onnxruntime", "my_module:Backend"], True),
+        (["onnxruntime", "tract"], False),
+        (["exec:./harness"], False),
+        ([], False),
+    ],
+)
+def test_large_weights_are_in_files_if_every_subject_takes_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, subjects: list[str], is_shared: bool
+) -> None:
+    """A module of the user gets the model with all tensors from its harness, and an adapter of the suite may not."""
+    keep_weights_in_files(monkeypatch)
+    (tmp_path / "m.onnx").write_bytes(bytes(101))
+    named = [SubjectName.parse(text, SubjectKind.BACKEND) for text in subjects]
+    with shared_weights([tmp_path / "m.onnx"], named) as scratch:
+        assert (scratch is not None) is is_shared
+    monkeypatch.setattr("conformance.own.graphs.reading.MAX_MERGED_BYTES", 100)
+    with shared_weights([tmp_path / "m.onnx"], named) as scratch:
+        assert scratch is None
 
 
 def test_external_data_of_a_subject_in_this_process_is_that_of_the_folder_of_the_model(
