@@ -12,10 +12,9 @@ from msgspec import Meta, Struct, to_builtins
 
 from conformance.base.serialization.decoding import Count, NonEmpty, Positive, Seconds, StoredRecord
 from conformance.base.verdicts import CheckKind, Level, OptimizerRunName, Phase, RewriteEffect, Verdict
-from conformance.corpus.cases.case import CaseKind
 from conformance.corpus.cases.case_loading import DataSetPreview, ExpectedOutput, RewriteDocument, read_case_json
 from conformance.corpus.cases.corpus import corpus_label
-from conformance.exact.clauses import family_titles
+from conformance.exact.clauses import clauses, family_titles
 from conformance.exact.models.summaries import ModelSummary, TensorPreview
 from conformance.run.results.violations import Violation
 from conformance.subjects.calling.subject_names import SubjectKind
@@ -198,8 +197,9 @@ class CaseRow(_CaseUses):
         return family_titles().get(named, named)
 
     def title_on(self, subject_kind: str) -> str:
-        """Return the title. That of a case of a pass is about graph optimizers: a backend runs the model as written."""
-        if self.kind == CaseKind.PASS and subject_kind == SubjectKind.BACKEND:
+        """Return the title; if it is about what a graph optimizer does, with what a backend does instead."""
+        first = clauses().get(self.clauses[0]) if self.clauses else None
+        if first is not None and first.is_of_pass and subject_kind == SubjectKind.BACKEND:
             return f"A backend runs the model as written (a graph optimizer: {self.title})"
         return self.title
 
