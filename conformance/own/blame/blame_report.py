@@ -47,6 +47,9 @@ if TYPE_CHECKING:
 MAX_LINE = 20_000
 """Characters of a line: a message of a subject or of onnx's checker is complete, unless a subject floods it."""
 
+MAX_MODEL_LINE = 240
+"""Characters of a line of the reduced model that are shown: a line can have thousands of weights."""
+
 MAX_MODEL_LINES = 80
 """Lines of the reduced model that a report shows."""
 
@@ -282,11 +285,12 @@ def render_page(
         styles=["audit.css"],
         drawing=None if whole is None or reduction is None else draw_graph(whole, reduction.read().model),
         document=document,
+        files=[each.file for each in (document.model, document.second_model) if each is not UNSET],
         sections=_sections(document),
         inputs=[("Inputs", text or "none") for text in document.inputs],
         sentence=verdict_sentence(verdict, document).rstrip(".") if verdict else "The session was interrupted",
         judged=judged_text(document.steps),
-        reduced="\n".join(_model_text(document).splitlines()[:MAX_MODEL_LINES]),
+        reduced=short_lines(_model_text(document)),
         operators=_operator_pages(document),
         folder=folder,
         is_fine=passes,
@@ -309,6 +313,12 @@ def _model_text(document: BlameDocument) -> str:
     """Return the reduced model in ONNX's textual form; empty if there is none."""
     reduction = document.steps.reduction
     return "" if reduction is None else escape_unprintable(printed_model(reduction.read().model))
+
+
+def short_lines(model_text: str) -> str:
+    """Return the first lines of a model, each without its end if it is long."""
+    lines = model_text.splitlines()[:MAX_MODEL_LINES]
+    return "\n".join(line if len(line) <= MAX_MODEL_LINE else f"{line[:MAX_MODEL_LINE]}…" for line in lines)
 
 
 def judged_text(steps: BlameSteps) -> str:
@@ -341,7 +351,7 @@ def issue_text(document: BlameDocument, model_text: str) -> str:
     if document.optimizer:
         lines.append(f"- {escape_markdown(f'{document.optimizer} {document.versions[-1]}')}")
     fence = "~" * max(4, 1 + max(map(len, re.findall("~+", model_text)), default=0))
-    lines += ["", "## The reduced model", "", fence, *model_text.splitlines()[:MAX_MODEL_LINES], fence, ""]
+    lines += ["", "## The reduced model", "", fence, short_lines(model_text), fence, ""]
     lines.append("`reproduce.py` in this folder computes both outputs. It needs the subjects, NumPy and onnx.")
     return "\n".join(lines) + "\n"
 
