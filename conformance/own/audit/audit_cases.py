@@ -75,9 +75,10 @@ def case_of_wrong_node(
     single = part_of(model, node.name or node.op_type, numbers)
     complete_part(single, fed, held, {name: each.expected for name, each in zip(own, answers, strict=True)})
     number = numbers_in_whole[node.number]
+    operators = "-".join(proto.op_type for proto in protos)
     return Case(
-        id=case_id(name, number, node.op_type),
-        title=f"{node.op_type} gives what its specification states: node {number} of {name}",
+        id=case_id(name, number, operators),
+        title=f"{operators} gives what its specification states: node {number} of {name}",
         level=Level.MUST,
         clauses=(),
         tags=("audit", re.sub(r"[^a-z0-9]+", "_", node.op_type.lower())),
@@ -88,9 +89,9 @@ def case_of_wrong_node(
     )
 
 
-def case_id(name: str, number: int, op_type: str) -> str:
-    """Return the id of a case: the words of the model's name, the number of the node and its operator."""
-    words = re.sub(r"[^a-z0-9]+", "_", f"{name}_{number}_{op_type}".lower()).strip("_")
+def case_id(name: str, number: int, operators: str) -> str:
+    """Return the id of a case: the words of the model's name, the number of the last node, and the operators."""
+    words = re.sub(r"[^a-z0-9]+", "_", f"{name}_{number}_{operators}".lower()).strip("_")
     id = f"test_audit_{words}"[-120:] if len(words) > 100 else f"test_audit_{words}"
     return id if IDENTIFIER.fullmatch(id) else f"test_audit_{number}"
 

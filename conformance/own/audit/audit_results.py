@@ -231,6 +231,10 @@ def _node_cases(
     for node in nodes:
         where = f" on {data}" if data else ""
         title = f"node {node.number} {node.operator} {node.name} gives what its specification states{where}"
+        if node.together and node.verdict is NodeVerdict.WRONG:
+            title = (
+                f"nodes {', '.join((*node.together, node.name))} together give what their specifications state{where}"
+            )
         add = partial(_case, model, audit, node.number, node.operator, title, data)
         if node.verdict is NodeVerdict.WRONG:
             yield add(Verdict.FAIL, node.fault or "")
