@@ -409,7 +409,7 @@ def _more_at_should(count: int) -> str:
 
 
 def _wrong_text(wrong: int, at_should: int) -> str:
-    return f"{wrong} wrong{_more_at_should(at_should)}"
+    return f"{wrong} wrong" + (f", {at_should} outside of level should" if at_should else "")
 
 
 def _percent(share: float) -> str:
@@ -420,6 +420,15 @@ def _percent(share: float) -> str:
 def summary_text(audits: Sequence[SubjectAudit]) -> str:
     """Return how much was judged on the user's data, and on hard data."""
     probes = [each for audit in audits for each in audit.probes]
+    failing = [
+        f"{subject} does not run the model" for subject in sorted({each.subject for each in audits if each.failure})
+    ]
+    if failing and all(each.failure for each in audits):
+        return "; ".join(failing)
+    return "; ".join([*failing, _judged_summary(audits, probes)])
+
+
+def _judged_summary(audits: Sequence[SubjectAudit], probes: Sequence[ProbedNode]) -> str:
     return JudgedShare.of(audits).text + (f"; on hard data {probes_text(probes)}" if probes else "")
 
 

@@ -13,7 +13,7 @@ from onnx import NodeProto, TensorProto, helper, numpy_helper
 from conformance.base.serialization.decoding import decode_json, encode_json
 from conformance.base.verdicts import Level
 from conformance.own.audit.audit_page import colour_class, render_page
-from conformance.own.audit.audit_report import AuditOutcome, JudgedShare, audit_document
+from conformance.own.audit.audit_report import AuditOutcome, JudgedShare, audit_document, summary_text
 from conformance.own.audit.audit_session import AuditOptions, SubjectAudit, audit_subject
 from conformance.own.audit.judgement import NodeVerdict
 from conformance.own.graphs.arithmetic import operation_count
@@ -405,6 +405,12 @@ def test_undetermined_elements_are_not_enough_if_a_share_is_required(tmp_path: P
     nodes, inputs, type = mean_that_overflows()
     model = write(tmp_path / "m.onnx", nodes, inputs, {"Y": type})
     assert AuditOutcome.of([audit(model, inputs)], Level.MUST, 0.1) is AuditOutcome.FAILED
+
+
+def test_summary_names_the_subject_that_does_not_run_the_model() -> None:
+    audits = [SubjectAudit("a", "1", "d", failure="refused"), SubjectAudit("b", "1", "d")]
+    assert "0" not in summary_text(audits[:1])
+    assert summary_text(audits).partition(";")[0] == summary_text(audits[:1])
 
 
 @pytest.mark.parametrize(
