@@ -351,6 +351,9 @@ def check_shape_names(graphs: Iterable[onnx.GraphProto], shapes: Iterable[str]) 
 TEXTS = ("", "a", "A b", "the quick brown fox", "größer", "日本", "0", "1.5", "unknown")
 """Texts of pseudo-random inputs."""
 
+ASCII_OPERATORS = frozenset(("RegexFullMatch", "StringNormalizer", "StringSplit", "Tokenizer"))
+"""Operators that the reference does not judge on all texts outside of ASCII."""
+
 NUMBERS = ("0", "1.5", "-2")
 """Texts of a map whose texts are cast to numbers."""
 
@@ -361,7 +364,11 @@ MAX_OWN_TEXTS = 64
 def random_texts(
     seed: str, shape: Sequence[int], nodes: Iterable[onnx.NodeProto], others: Sequence[str] = TEXTS
 ) -> Array:
-    """Return a pseudo-random tensor of strings: texts of attributes of nodes, and other texts."""
+    """Return a pseudo-random tensor of strings: texts of nodes' attributes, and others.
+
+    All are of ASCII if the reference judges a node on these only, and there are such ones.
+    """
+    nodes = list(nodes)
     found: dict[str, None] = {}
     own = (
         text
@@ -373,6 +380,8 @@ def random_texts(
         with suppress(UnicodeDecodeError):
             found[content.decode()] = None
     texts = [*others, *islice(cycle(found), max(len(found), len(others)))] or [*TEXTS]
+    if any(node.op_type in ASCII_OPERATORS for node in nodes):
+        texts = [text for text in texts if text.isascii()] or texts
     places = pseudo_random_array(seed, shape, np.float64, 0.0, float(len(texts)))
     return object_array((texts[min(int(place), len(texts) - 1)] for place in places.flat), shape)
 
@@ -625,6 +634,8 @@ def read_file(file: Path) -> bytes:
 
 def _unreadable(file: Path, error: Exception) -> UsageError:
     reason = getattr(error, "strerror", None) or str(error)
+    if isinstance(error, KeyError):
+        reason = f"it has no {error}"
     return UsageError("input-unreadable", file=file, reason=reason)
 
 

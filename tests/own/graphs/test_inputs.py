@@ -21,7 +21,14 @@ from refusals import assert_raises
 from conformance.base.errors import UsageError
 from conformance.own.audit.audit_session import SubjectAudit, audit_subject
 from conformance.own.audit.judgement import NodeVerdict
-from conformance.own.graphs.model_inputs import InputSet, choose_inputs, choose_sizes, make_inputs, read_inputs
+from conformance.own.graphs.model_inputs import (
+    InputSet,
+    choose_inputs,
+    choose_sizes,
+    make_inputs,
+    random_texts,
+    read_inputs,
+)
 from conformance.own.graphs.reading import LoadedModel
 from conformance.subjects.calling.subject_names import Subject
 
@@ -302,3 +309,11 @@ def test_sizes_are_chosen_with_which_the_subject_runs(
     ended = command("audit", tmp_path / "m.onnx", "-b", "fake_subject:correct", "--no-isolation", "--json", report)
     assert ended.status == status
     assert json.loads(report.read_text())["inputs"] == [f"X float {shape}"]
+
+
+@pytest.mark.parametrize("op_type", ["StringNormalizer", "StringConcat"])
+def test_texts_of_inputs_are_of_ascii_if_a_node_is_judged_on_these_only(op_type: str) -> None:
+    node = helper.make_node(op_type, ["X"], ["Y"], stopwords=["née", "the"])
+    drawn = {*random_texts("0", (300,), [node]).flat}
+    assert {"the", "a"} <= drawn
+    assert all(text.isascii() for text in drawn) == (op_type == "StringNormalizer")
