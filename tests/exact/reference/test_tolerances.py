@@ -98,6 +98,15 @@ def test_regressor_is_open_where_the_power_of_a_kernel_overflows() -> None:
     assert not passes(F([[-INF], [0.496]]), Y)
 
 
+def test_transposed_convolution_with_an_infinite_weight_may_multiply_it_by_zeros_between_elements() -> None:
+    X = np.ones((1, 1, 1, 2), F)
+    (Y,) = enclose("ConvTranspose", X, F([[[[INF, 1]]]]), strides=[1, 2])
+    for row in ([INF, 1, INF, 1], [INF, NAN, INF, NAN]):
+        assert passes(F([[[row]]]), Y)
+    (Z,) = enclose("ConvTranspose", X, F([[[[2, 1]]]]), strides=[1, 2])
+    assert not passes(F([[[[2, NAN, 2, 1]]]]), Z)
+
+
 def test_shrink_of_a_large_integer_contains_the_arithmetic_in_double() -> None:
     (Y,) = enclose("Shrink", np.array([5122429869860142]), lambd=0.25, bias=1.0)
     assert passes([5122429869860141], Y)

@@ -510,7 +510,13 @@ def _conv_transpose(node: Node, inputs: Sequence[T | Array | None]) -> list[T]:
     count = W.shape[0] // groups * prod(kernel)
 
     def convolved(pads: Pads) -> T:
-        return _with_bias(X.dot(W, lambda x, w: convolve(x, w, pads), count), B)
+        Y = _with_bias(X.dot(W, lambda x, w: convolve(x, w, pads), count), B)
+        is_special = ~np.isfinite(W.value)
+        if is_special.any():  # a convolution of an input with zeros between its elements
+            inside = convolve(np.ones(X.shape), is_special.astype(np.float64), pads)
+            every = is_special.reshape(groups, W.shape[0] // groups, W.shape[1], -1).sum(axis=(1, 3))
+            Y = Y.leave_open(inside < every.reshape(1, -1, *[1] * rank), "products of the padding")
+        return Y
 
     return [leave_to_readings(silence, convolved, readings) if silence else convolved(readings[0])]
 
