@@ -21,7 +21,7 @@ from conformance.exact.reference.operators.training_optimizers import TRAINING_O
 from conformance.run.mutants import catalogue
 from conformance.run.mutants.argmax_wrappers import set_attributes_where
 from conformance.run.mutants.mutant import Mutant
-from conformance.run.mutants.optimizer_wrappers import (
+from conformance.run.mutants.training_wrappers import (
     R,
     change_scalar_type,
     group_operands,

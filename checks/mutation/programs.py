@@ -12,7 +12,7 @@ from onnx import helper
 from conformance.exact.models.arrays import array_of, tensor_of
 from conformance.exact.models.graphs import all_nodes, is_operator, iter_nodes, onnx_op_type, subgraphs_of
 from conformance.exact.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
-from conformance.run.mutants.optimizer_wrappers import group_operands, operands_by_tensor
+from conformance.run.mutants.training_wrappers import group_operands, operands_by_tensor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

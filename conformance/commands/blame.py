@@ -18,7 +18,7 @@ from conformance.subjects.isolation.protocol import Limits
 
 if TYPE_CHECKING:
     from conformance.own.blame.blame_session import Session
-    from conformance.own.blame.given_rewrite import MatchedModels
+    from conformance.own.blame.second_model import MatchedModels
     from conformance.own.blame.verdict import BlameVerdict
 
 
@@ -58,8 +58,8 @@ def blame(
     from conformance.own.blame.blame_report import judged_text, step_lines, write_reports, write_reproduction
     from conformance.own.blame.blame_session import Request, Session, compared_subjects
     from conformance.own.blame.document import read_document
-    from conformance.own.blame.given_rewrite import read_models, round_inputs
     from conformance.own.blame.model_comparison import OpenSubjects
+    from conformance.own.blame.second_model import read_models, round_inputs
     from conformance.own.graphs.model_inputs import choose_inputs, chosen_text
     from conformance.own.graphs.reading import shared_weights
     from conformance.studies.history.first_bad_release import releases_worth_comparing

@@ -9,7 +9,7 @@ import numpy as np
 
 from conformance.run.mutants import KernelPatch, MutantBackend
 from conformance.run.mutants.mutant import FormulaArithmetic
-from conformance.run.mutants.optimizer_wrappers import (
+from conformance.run.mutants.training_wrappers import (
     R,
     T,
     change_operands,

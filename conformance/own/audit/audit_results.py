@@ -117,7 +117,7 @@ def audit_results(document: AuditDocument, expectations: Mapping[str, Expectatio
     cases = {case.case: case for case, _ in found.values()}
     results = []
     for case, judged in found.values():
-        assessment = Assessment(level=case.level, expected=criterion.expected(judged, _no_case))
+        assessment = Assessment(level=case.level, expected=criterion.find_expectation(judged, _no_case))
         result = Result.assessed(judged, assessment)
         result.unexpected = not criterion.assess(result, partial(case_facts, case))
         results.append(result)

@@ -37,7 +37,6 @@ from conformance.own.blame.document import (
     ReducedModel,
     ReducedNode,
 )
-from conformance.own.blame.given_rewrite import GivenRewrite, MatchedModels, changes_of_nodes
 from conformance.own.blame.model_comparison import (
     Comparison,
     Computation,
@@ -48,6 +47,7 @@ from conformance.own.blame.model_comparison import (
 )
 from conformance.own.blame.model_reduction import MAX_SECONDS, DifferenceReduction, known_values, node_count
 from conformance.own.blame.passes import ONNXRUNTIME, Passes, PassSearch, list_passes
+from conformance.own.blame.second_model import MatchedModels, SecondModel, changes_of_nodes
 from conformance.own.blame.verdict import BlameOutcome, BlameVerdict, ChangedReleases, Unoptimized, judge
 from conformance.own.graphs.fed_model import FedModel
 from conformance.own.graphs.model_inputs import InputSet, input_text
@@ -392,9 +392,9 @@ class Session:
 
     def _match_values(self, comparison: Comparison, fed: FedModel) -> None:
         """Match the intermediate values of two given models, at which both are cut."""
-        if comparison.given is None or self.request.models is None:
+        if comparison.second_model is None or self.request.models is None:
             return
-        fed_models = [fed.with_model(each.prepared) for each in (self.request.model, comparison.given.model)]
+        fed_models = [fed.with_model(each.prepared) for each in (self.request.model, comparison.second_model.model)]
         targets = (comparison.first.target, comparison.second.target)
         first, second = (known_values(*each, comparison.note) for each in zip(targets, fed_models, strict=True))
 
@@ -403,7 +403,7 @@ class Session:
             answer = run_model(comparison.second.target, model, inputs)
             return None if answer.failure else answer.outputs
 
-        comparison.given.match_values(first, second, run)
+        comparison.second_model.match_values(first, second, run)
 
     def _reduce(self, comparison: Comparison, whole: FedModel, start: FedModel | None) -> FedModel:
         """Reduce the model, and keep each smaller model in the document."""
@@ -478,7 +478,7 @@ class Session:
     def _compare(self, chosen: SubjectName | None = None) -> Iterator[Comparison]:
         """Start the subjects; `chosen` replaces the subject whose passes are chosen."""
         with self.subjects.compare(*self.request.with_chosen(chosen)) as comparison:
-            comparison.given = GivenRewrite(self.request.models) if self.request.models else None
+            comparison.second_model = SecondModel(self.request.models) if self.request.models else None
             comparison.progress = self.progress
             yield comparison
 
@@ -494,8 +494,8 @@ def _plain_subjects(ways: Sequence[SubjectName]) -> Iterator[SubjectName]:
 def _reduced_model(
     fed: FedModel, reduction: DifferenceReduction, *, nodes_before: int, is_complete: bool
 ) -> ReducedModel:
-    given = reduction.comparison.given
-    second = given.part(fed.model) if given is not None else None
+    matched = reduction.comparison.second_model
+    second = matched.part(fed.model) if matched is not None else None
     return ReducedModel(
         is_complete,
         nodes_before,
@@ -504,7 +504,7 @@ def _reduced_model(
         reduction.ended_early,
         base64.b64encode(fed.model.SerializeToString()).decode(),
         [base64.b64encode(each.SerializeToString()).decode() for each in fed.messages],
-        msgspec.UNSET if given is None or second is None else _reduced_nodes(second, given.own_name),
+        msgspec.UNSET if matched is None or second is None else _reduced_nodes(second, matched.own_name),
         msgspec.UNSET if second is None else changes_of_nodes(fed, fed.with_model(second)) or msgspec.UNSET,
     )
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from conformance.exact.models.arrays import Array
-    from conformance.own.blame.given_rewrite import GivenRewrite
+    from conformance.own.blame.second_model import SecondModel
     from conformance.own.graphs.fed_model import FedModel
     from conformance.subjects.calling.subject_names import Subject, SubjectName
     from conformance.subjects.isolation.protocol import Limits
@@ -96,7 +96,7 @@ class Comparison:
         first: the subject that runs the model.
         second: the subject that runs the rewrite, which is `first`, or the second subject.
         optimizer: the graph optimizer; None for two subjects or two models.
-        given: the second model, which takes the place of the rewrite; None if there is one model.
+        second_model: the second model, which takes the place of the rewrite; None if there is one model.
         progress: is called with a text for the user.
         data_folder: the folder of the external data of all models; None if they have all tensors.
 
@@ -106,7 +106,7 @@ class Comparison:
     first: Subject
     second: Subject
     optimizer: Subject | None = None
-    given: GivenRewrite | None = None
+    second_model: SecondModel | None = None
     progress: Callable[[str], None] = lambda _: None
     data_folder: Path | None = None
     _deadline: float = field(default=math.inf, init=False)
@@ -115,8 +115,8 @@ class Comparison:
     @property
     def names(self) -> tuple[str, str]:
         """The names of both ways, for reports."""
-        if self.given is not None:
-            return f"{self.first.id}, first model", f"{self.second.id}, {self.given.model.path.name}"
+        if self.second_model is not None:
+            return f"{self.first.id}, first model", f"{self.second.id}, {self.second_model.model.path.name}"
         if self.optimizer is None:
             return self.first.id, self.second.id
         return f"{self.first.id}, original model", f"{self.first.id}, model rewritten by {self.optimizer.id}"
@@ -124,7 +124,7 @@ class Comparison:
     @property
     def has_rewrite(self) -> bool:
         """Whether the second way computes another model than the first."""
-        return self.optimizer is not None or self.given is not None
+        return self.optimizer is not None or self.second_model is not None
 
     @contextmanager
     def until(self, deadline: float) -> Iterator[None]:
@@ -177,8 +177,8 @@ class Comparison:
         Raises:
             ModelError: the model is too large for that.
         """
-        if self.given is not None:
-            part = self.given.part(model)
+        if self.second_model is not None:
+            part = self.second_model.part(model)
             message = "no part of the second model has these inputs and outputs"
             return Computation(model=part) if part else Computation((), Failure.INVALID, message)
         optimizer = self.optimizer

@@ -202,11 +202,11 @@ class Reducer:
                 size = node_count(self._smallest.model)
                 self._cut()
                 self._drop_outputs()
-                if self.comparison.given is None:
+                if self.comparison.second_model is None:
                     self._open_subgraphs()
                 if round and node_count(self._smallest.model) == size:
                     break
-            if self.comparison.given is not None:
+            if self.comparison.second_model is not None:
                 return self._smallest
             self._shorten_loops()
             self._drop_inner_nodes()
@@ -233,9 +233,9 @@ class Reducer:
     def _holds(self, fed: FedModel | None) -> bool:
         """Return whether a smaller fed model is valid and has the same difference; it is the smallest then."""
         self.comparison.note(f"{len(self._smallest.model.graph.node)} nodes, {self.tested} models tried")
-        given = self.comparison.given
-        if fed is not None and given is not None:
-            fed = given.with_counterparts(fed)
+        second = self.comparison.second_model
+        if fed is not None and second is not None:
+            fed = second.with_counterparts(fed)
         if fed is None:
             return False
         self.tested += 1
@@ -322,8 +322,8 @@ class Reducer:
             return False
         values = self._known_values()
         parts = GraphParts(fed.model, fed.data_folder)
-        if self.comparison.given is not None:
-            return self._take_first(parts.cut(step, values) for step in self.comparison.given.steps(fed.model))
+        if self.comparison.second_model is not None:
+            return self._take_first(parts.cut(step, values) for step in self.comparison.second_model.steps(fed.model))
         for size in (WINDOW_NODES, 4, 1):
             if len(nodes) <= size // 2:
                 continue

@@ -197,7 +197,7 @@ def judge(
         for name, other, a, b in zip(names, of_second.values(), answers[0].outputs, answers[1].outputs, strict=False)
         if name in different
     ]
-    if comparison.given is not None:
+    if comparison.second_model is not None:
         found = list(map(_without_optimizer, found))
     worst = min(found, key=lambda verdict: _ORDER.index(verdict.outcome))
     counts: dict[str, Any] = {name: sum(getattr(verdict, name) for verdict in found) for name in _COUNTS}
@@ -422,7 +422,7 @@ def _judge_failure(comparison: Comparison, fed: FedModel, difference: Difference
     if not comparison.has_rewrite:
         return BlameVerdict(BlameOutcome.SECOND_WRONG, f"{second}: {message}")
     if fault := _strict_fault(comparison, fed):
-        outcome = BlameOutcome.OPTIMIZER_WRONG if comparison.given is None else BlameOutcome.NOT_JUDGED
+        outcome = BlameOutcome.OPTIMIZER_WRONG if comparison.second_model is None else BlameOutcome.NOT_JUDGED
         return BlameVerdict(outcome, f"the model of B contradicts itself: {fault}")
     return BlameVerdict(BlameOutcome.NOT_JUDGED, f"the model of B is valid, and the subject does not run it: {message}")
 

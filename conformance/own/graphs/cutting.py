@@ -214,8 +214,7 @@ class GraphParts:
         part.quantization_annotation.extend(_found(graph.quantization_annotation, self._annotations, known))
 
     def _annotation_parameters(self, names: Iterable[str]) -> set[str]:
-        found = _found(self.model.graph.quantization_annotation, self._annotations, names)
-        return {entry.value for annotation in found for entry in annotation.quant_parameter_tensor_names}
+        return _parameters(_found(self.model.graph.quantization_annotation, self._annotations, names))
 
 
 def _places(entries: Any, attribute: str) -> dict[str, int]:
@@ -229,14 +228,9 @@ def _found(entries: Any, places: Mapping[str, int], names: Iterable[str]) -> lis
     return [entries[place] for place in sorted({places[name] for name in names if name in places})]
 
 
-def _annotation_parameters(graph: onnx.GraphProto, names: Container[str]) -> set[str]:
+def _parameters(annotations: Iterable[onnx.TensorAnnotation]) -> set[str]:
     """Return the tensors that quantization annotations of values name as scale and zero point."""
-    return {
-        entry.value
-        for annotation in graph.quantization_annotation
-        if annotation.tensor_name in names
-        for entry in annotation.quant_parameter_tensor_names
-    }
+    return {entry.value for annotation in annotations for entry in annotation.quant_parameter_tensor_names}
 
 
 def _declaration(name: str, value: Value, typed: onnx.ValueInfoProto | None = None) -> onnx.ValueInfoProto | None:
@@ -272,7 +266,7 @@ def without_unused(fed: FedModel) -> FedModel:
     del graph.node[:]
     graph.node.extend(fed.model.graph.node[number] for number in found)
     known = wanted.union(*(node.output for node in graph.node))
-    kept = known | _annotation_parameters(graph, known)
+    kept = known | _parameters(each for each in graph.quantization_annotation if each.tensor_name in known)
     _keep(graph.input, kept, "name")
     _keep(graph.initializer, kept, "name")
     _keep(graph.sparse_initializer, kept, "values.name")

@@ -220,7 +220,7 @@ class AssessedResults:
         standing = standings.get((judged.subject, judged.case)) or Standing()
         return Assessment(
             level=effective_level(judged, level),
-            expected=self.criterion.expected(judged, lambda: load_case_in_memory(self._corpus, case)),
+            expected=self.criterion.find_expectation(judged, lambda: load_case_in_memory(self._corpus, case)),
             baseline=standing.verdict,
             baseline_level=standing.level,
         )

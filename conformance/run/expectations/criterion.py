@@ -303,7 +303,7 @@ class PassCriterion:
         self.verdicts: dict[str, dict[Level, Counter[Verdict]]] = {name: defaultdict(Counter) for name in subjects}
         self.known_failures: Counter[str] = Counter()
 
-    def expected(self, result: Judged | Result, load: Callable[[], CaseInMemory]) -> Expected | None:
+    def find_expectation(self, result: Judged | Result, load: Callable[[], CaseInMemory]) -> Expected | None:
         """Return the expectation that applies to a result, for its record, or None.
 
         Args:

@@ -3,7 +3,7 @@
 The mutants are in TOML files, which this module reads. `adam.toml`, `momentum.toml`, `adagrad.toml` and `argmax.toml`
 have the mutants of one operator each. `monotone.toml` has the mutants of the operators before ArgMax. The other files
 have mutants that several operators have in common. `mutant` defines a mutant and runs it. `wrappers`,
-`optimizer_wrappers`, `argmax_wrappers` and `arithmetic` define the functions that the files can name. `node_mutants`
+`training_wrappers`, `argmax_wrappers` and `arithmetic` define the functions that the files can name. `node_mutants`
 makes mutants of a node of any other operator.
 
 A file of held-out mutants (`checks.mutation.held_out`) has the same format. Each `[[mutant]]` is a wrong
@@ -60,7 +60,7 @@ from conformance.base.verdicts import Level
 from conformance.exact.models.graphs import iter_nodes
 from conformance.exact.reference.numbers.number_system import NumberSystem
 from conformance.exact.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
-from conformance.run.mutants import arithmetic, optimizer_wrappers
+from conformance.run.mutants import arithmetic, training_wrappers
 from conformance.run.mutants.mutant import (
     FormulaArithmetic,
     KernelPatch,
@@ -290,7 +290,7 @@ def _argument(key: str, value: Any) -> Any:
     if key == "scalar":
         if value not in {"R", "T"}:
             raise ValueError(f"scalar must be R or T (got {value!r})")
-        return {"R": optimizer_wrappers.R, "T": optimizer_wrappers.T}[value]
+        return {"R": training_wrappers.R, "T": training_wrappers.T}[value]
     is_function = key == "function" or (isinstance(value, str) and value.startswith("lambda "))
     return named_function(value) if is_function else value
 

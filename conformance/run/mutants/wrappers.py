@@ -1,7 +1,7 @@
 """Kernel wrappers for any operator, and the register of the wrappers that TOML files can name.
 
 A kernel is the implementation of an operator. A kernel wrapper is a function from a kernel to a faulty kernel: it
-changes inputs, outputs or attributes, or keeps state between runs. The modules `optimizer_wrappers` and
+changes inputs, outputs or attributes, or keeps state between runs. The modules `training_wrappers` and
 `argmax_wrappers` add wrappers for their operators.
 """
 

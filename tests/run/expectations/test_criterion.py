@@ -45,7 +45,7 @@ def judge(
 ):
     """Judge a result, and return whether it is as expected."""
     result = make_result(subject=subject, case=case, level=level, verdict=verdict, **more)
-    expected = criterion.expected(result, lambda: pytest.fail("the entry has no mutants"))
+    expected = criterion.find_expectation(result, lambda: pytest.fail("the entry has no mutants"))
     return criterion.assess(with_fields(result, expected=expected), lambda: facts)
 
 

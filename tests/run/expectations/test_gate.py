@@ -92,7 +92,7 @@ def new_criterion(expectations: Expectations) -> PassCriterion:
 
 def is_expected(criterion: PassCriterion, corpus: Corpus, id: str, finding: CollectedResult) -> bool:
     result = result_of(corpus, id, finding)
-    expected = criterion.expected(result, partial(load_case_in_memory, corpus, corpus.cases[id]))
+    expected = criterion.find_expectation(result, partial(load_case_in_memory, corpus, corpus.cases[id]))
     record = case_record(corpus, corpus.cases[id])
     return criterion.assess(with_fields(result, expected=expected), lambda: case_facts(record))
 

@@ -413,7 +413,7 @@ def reasons(text: str, verdicts) -> list[str]:
     criterion.verdicts["acme"] = {level: dict.fromkeys(Verdict, 0) for level in Level}
     for case, verdict in verdicts.items():
         result = make_result(case=case, verdict=verdict)
-        expected = criterion.expected(result, lambda: pytest.fail("the entries have no mutants"))
+        expected = criterion.find_expectation(result, lambda: pytest.fail("the entries have no mutants"))
         criterion.assess(with_fields(result, expected=expected), lambda: CaseFacts("Adam", frozenset()))
     return criterion.reasons()
 

@@ -34,7 +34,7 @@ from conformance.run.mutants.mutant import (
     pseudocode,
     replace_pseudocode,
 )
-from conformance.run.mutants.optimizer_wrappers import group_operands, interleave
+from conformance.run.mutants.training_wrappers import group_operands, interleave
 
 # The catalogue of mutants: each entry is well formed, and the arithmetic that its tables use is right.
 

@@ -1,6 +1,6 @@
 """A second model beside the first: its inputs, outputs and intermediate values are matched with those of the first.
 
-The second model takes the place of the rewrite by a graph optimizer. `GivenRewrite.part` returns the part of it that
+The second model takes the place of the rewrite by a graph optimizer. `SecondModel.part` returns the part of it that
 corresponds to a part of the first model, so that both are reduced together. Inputs and outputs are matched by name, and
 the remaining ones by order. The parts are cut at the intermediate values that `ValueMatching` matches.
 """
@@ -177,7 +177,7 @@ def _changed(model: LoadedModel, names: Mapping[str, str], outputs: Sequence[str
     return replace(model, original=changed[0], prepared=changed[1])
 
 
-class GivenRewrite:
+class SecondModel:
     """The second of two matched models, and its part for each part of the first.
 
     Args:
