@@ -369,7 +369,13 @@ class SessionPlugin(_CasePlugin):
             report.longrepr = text
         elif result.verdict is not Verdict.PASS:
             report.outcome = "skipped"
-            report.longrepr = (str(self.manifest), 0, text)
+            report.longrepr = (str(self.manifest), 0, self._known_reason(result) + text)
+
+    def _known_reason(self, result: Judged) -> str:
+        """Return the reason of the entry that expects a result, before its failure; empty if none does."""
+        file = self._session.recorder.judged.criterion.settings.expectations.get(result.subject)
+        entry = file.entry_for(result.case) if file else None
+        return f"known failure ({escape_line(entry.reason)}): " if entry else ""
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:

@@ -147,7 +147,8 @@ class TestWithBackend:
         (suite / "e.toml").write_text(
             f'subject = "{WRONG_ON_ARGMAX}"\n[[expect]]\nfail = "*argmax*"\nreason = "known"\n'
         )
-        ended = run(WRONG_ON_ARGMAX, "--onnx-expect=e.toml")
+        ended = run(WRONG_ON_ARGMAX, "--onnx-expect=e.toml", "-rs")
+        assert "(known): fail" in ended.out
         assert (ended.status, counts(ended)) == (0, {"passed": len(SMALL) - 1, "skipped": 2})
 
     def test_control_characters_of_an_expectations_file_are_escaped(self, run, suite):
