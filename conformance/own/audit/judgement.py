@@ -269,6 +269,10 @@ MAX_REMEMBERED_NODES = 4096
 A large model has thousands of equal nodes of a few elements, which compute the shapes of its tensors."""
 
 
+MAX_JUDGED_OPERATIONS = 2**38
+"""Maximum number of operations of a node, or of its sample, that is judged: each takes several of double."""
+
+
 class ModelJudge:
     """The judgement of the nodes of a main graph on exposed values, node by node, in any order of the nodes.
 
@@ -446,10 +450,14 @@ class ModelJudge:
     def _check_size(self, part: samples.Sample) -> None:
         """Raise `Unsupported` if the operands and outputs of a part, without constants, are too large."""
         ways = self._exposed.ways
-        values = {**part.operands, **part.outputs}
+        values: dict[str, Any] = {**part.operands, **part.outputs}
         moved = (each for name, each in values.items() if ways.get(name) is not Exposure.CONSTANT)
         if sum(each.nbytes for each in moved if isinstance(each, np.ndarray)) > MAX_VALUE_BYTES:
             raise Unsupported(f"{TOO_LARGE}: its operands and outputs have more than {MAX_VALUE_BYTES:,} bytes")
+        shapes = {name: tuple(each.shape) for name, each in values.items() if hasattr(each, "shape")}
+        count = operation_count(part.node, shapes) * (1 + inner_node_count(part.node))
+        if count > MAX_JUDGED_OPERATIONS:
+            raise Unsupported(f"{TOO_LARGE}: its judgement takes {count:.2g} operations; a smaller --shape takes fewer")
 
     def _operand(self, name: str, array: Array) -> Tensor:
         """Return an exposed value as a node may have received it."""

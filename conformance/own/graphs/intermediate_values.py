@@ -245,7 +245,7 @@ def expose_values(
     names = _within_size(model, every)
     known.ways |= dict.fromkeys({*every} - {*names}, Exposure.HIDDEN)
     if len(names) < len(every):
-        known.remark = f"{len(every) - len(names)} values are too large, and stay hidden"
+        known.remark = f"{len(every) - len(names)} values are too large, and stay hidden; a smaller --shape shows them"
     if not names:
         return known
     expose = partial(_expose, known=known, way=Exposure.ADDED_OUTPUT, must_keep_outputs=is_stable)

@@ -157,3 +157,13 @@ def test_node_with_too_large_values_is_not_judged(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("conformance.own.audit.judgement.MAX_VALUE_BYTES", 2 * values["Y"].nbytes - 1)
     [judged] = judge_nodes(model, ExposedValues(values, {}, []))
     assert judged.verdict is NodeVerdict.NOT_JUDGED
+
+
+def test_node_whose_judgement_takes_too_many_operations_is_not_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, values = make_case("MatMul", [(4, 30), (30, 5)], {}, 17)
+    for limit, verdict in ((4 * 30 * 5 * 2, NodeVerdict.CORRECT), (4 * 30 * 5 - 1, NodeVerdict.NOT_JUDGED)):
+        monkeypatch.setattr("conformance.own.audit.judgement.MAX_JUDGED_OPERATIONS", limit)
+        [judged] = judge_nodes(model, ExposedValues(values, {}, []))
+        assert judged.verdict is verdict
+    assert judged.reason is not None
+    assert "--shape" in judged.reason
