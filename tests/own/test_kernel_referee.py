@@ -139,6 +139,23 @@ def test_equal_sizes_of_an_attention_are_not_all_made_large():
     assert max(map(math.prod, shapes)) <= 2**12
 
 
+def test_long_sums_of_a_transposed_convolution_have_small_outputs():
+    sizes = []
+
+    def refuse(x, w, *_):
+        sizes.append(
+            (
+                x.shape[1],
+                x.shape[0] * math.prod(each + extent for each, extent in zip(x.shape[2:], w.shape[2:], strict=False)),
+            )
+        )
+        raise NotImplementedError
+
+    judge_kernel(refuse, "ConvTranspose", count=2, salt="a", where=lambda inputs: inputs[0].ndim == 4)
+    assert max(channels for channels, _ in sizes) > 64
+    assert max(size for _, size in sizes) < 2**18
+
+
 @pytest.mark.parametrize("operator", ["SoftmaxCrossEntropyLoss", "NegativeLogLikelihoodLoss"])
 def test_labels_of_a_loss_are_classes_for_other_sizes_too(operator):
     invalid = []

@@ -189,10 +189,18 @@ def long_sums(
                 terms = _terms_of(call)
             except UsageError:
                 continue
-            if terms >= MIN_SUMMED_TERMS and _fit(operator, longer, attributes, main_opset(call.model)):
+            version = main_opset(call.model)
+            is_long = terms >= MIN_SUMMED_TERMS and _has_small_outputs(call)
+            if is_long and _fit(operator, longer, attributes, version, is_judged=True):
                 kinds = free_operands(call.model.graph.node[0], main_opset(call.model), call.values, ())
                 yield from _exact_sums_of(call, kinds, salt)
                 return
+
+
+def _has_small_outputs(call: OperatorCall) -> bool:
+    """Return whether the outputs are no larger than long inputs: a long filter of ConvTranspose makes large outputs."""
+    arrays = {name: each for name, each in call.values.items() if isinstance(each, np.ndarray)}
+    return sum(map(prod, inferred_output_shapes(call.model, arrays).values())) <= MAX_LONG_ELEMENTS
 
 
 LONG_AXIS = 2**14
