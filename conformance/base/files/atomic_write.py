@@ -95,7 +95,7 @@ def _remove_abandoned_files(folder: Path) -> None:
 STANDARD_OUTPUT = Path("-")
 STANDARD_INPUT = Path("-")
 
-_READ_SIZE = 2**20
+_READ_SIZE = 2**16
 
 GZIP_SUFFIX = ".gz"
 """Suffix of files that gzip packed."""
