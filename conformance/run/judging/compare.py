@@ -52,7 +52,7 @@ def compare_output(output: ExpectedTensor, actual: object, data_set: int) -> Out
     if acceptable is None:
         return replace(evidence, max_ulp=0.0, error_over_bound=0.0 if output.check == "bound" else None)
     if output.check != "index" and _has_ulp(array):
-        evidence = replace(evidence, **_error_measures(output, array))
+        evidence = replace(evidence, **_error_measures(output, array, acceptable))
     if acceptable.all():  # if several indices are acceptable, the evidence has the actual ones
         return evidence if output.choices is None else _with_actual(evidence, array)
     wrong = int(acceptable.size - acceptable.sum())
@@ -139,13 +139,16 @@ def _has_ulp(array: Array) -> bool:
     return array.dtype.kind in "fV" and type_name(array.dtype) in arrays.FLOAT_FORMATS
 
 
-def _error_measures(output: ExpectedTensor, actual: Array) -> dict[str, Any]:
+def _error_measures(output: ExpectedTensor, actual: Array, acceptable: Array) -> dict[str, Any]:
     """Return the largest finite error of an output, as entries of `OutputEvidence`.
 
-    The entries are the error in ULP of the expected value, the error over the bound, and the index of the latter.
+    The entries are the error in ULP of the expected value, the error over the bound, and the index of the latter. There
+    are none if a wrong element has no finite error, such as NaN: the largest of the others would look like the worst.
     """
     expected = output.expected
     error = _distance(actual, expected)
+    if not np.isfinite(error[~acceptable]).all():
+        return {}
     with np.errstate(all="ignore"):
         ulp = error / ulp_of(expected)
         ratio = error / output.bound if output.bound is not None else np.full(error.shape, np.nan)

@@ -252,8 +252,8 @@ class OutputEvidence(StoredRecord):
     """Comparison of one output of one data set with its expected value.
 
     `max_ulp` is the largest error in ULP of the expected value. `error_over_bound` is the largest error divided by the
-    bound, and `worst_index` is the index of the element with this error. `wrong` is the number of elements that are not
-    acceptable.
+    bound, and `worst_index` is the index of the element with this error. All are absent if the error of a wrong element
+    is not finite. `wrong` is the number of elements that are not acceptable.
     """
 
     data_set: Count

@@ -142,9 +142,16 @@ def test_bit_identical_output_has_error_zero():
     assert (evidence.max_ulp, evidence.error_over_bound) == (0.0, 0.0)
 
 
-def test_largest_error_ignores_non_finite_elements():
-    evidence = compare_output(bounded([1.0, NAN, INF, 1.0], [1.0, 0.0, 0.0, INF]), float32(1.5, 2.0, 1.0, -7.0), 0)
+def test_largest_error_ignores_accepted_elements_that_are_not_finite():
+    evidence = compare_output(bounded([1.0, NAN, INF, 1.0], [1.0, 0.0, 0.0, INF]), float32(1.5, NAN, INF, -7.0), 0)
     assert evidence.error_over_bound == 0.5
+
+
+@pytest.mark.parametrize("actual", [float32(1.0, NAN), float32(1.0, INF)])
+def test_output_with_a_wrong_element_that_is_not_finite_has_no_largest_error(actual):
+    evidence = compare_output(bounded([1.0, 2.0], [1.0, 1.0]), actual, 0)
+    assert evidence.wrong == 1
+    assert (evidence.max_ulp, evidence.error_over_bound, evidence.worst_index) == (None, None, None)
 
 
 def test_rejected_output_has_its_largest_error():
