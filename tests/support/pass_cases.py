@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import onnx
 
 from conformance.corpus.generation.generators import define_cases
-from conformance.exact.models.input_files import required_input_names
+from conformance.exact.models.input_files import fed_input_names
 from conformance.exact.reference.oracle import evaluate
 from conformance.run.judging.optimizer_run import OptimizerDataSet, OptimizerDataSets, OptimizerTask
 
@@ -28,9 +28,11 @@ def defined_pass_cases() -> tuple[Case, ...]:
 def optimizer_task(case: Case) -> OptimizerTask:
     """Return the task that a graph optimizer is judged on for a case of the pass."""
     model = onnx.load_model_from_string(case.model)
-    names, hazards = required_input_names(model.graph), case.hazards or (None,) * len(case.data_sets)
+    hazards = case.hazards or (None,) * len(case.data_sets)
     examples = (
-        OptimizerDataSet(number, dict(zip(names, given, strict=True)), hazards[number])
+        OptimizerDataSet(
+            number, dict(zip(fed_input_names(model.graph, len(given)), given, strict=True)), hazards[number]
+        )
         for number, given in enumerate(case.data_sets)
     )
     return OptimizerTask(model, case.rewrite, OptimizerDataSets(tuple(examples)), case.is_invalid)

@@ -132,7 +132,8 @@ class PreparedOnnxRuntimeSession:
         Raises:
             Unsupported: ONNX Runtime's interface for Python cannot pass a type.
         """
-        for value in self._session.get_inputs():
+        has_maps = any(isinstance(each, dict) for each in feeds.values())
+        for value in self._session.get_inputs() if has_maps else ():
             if value.type.startswith("map(") and not value.type.endswith(_PASSED_MAPS):
                 raise Unsupported(f"ONNX Runtime's interface for Python passes no {value.type} (input {value.name})")
         try:
