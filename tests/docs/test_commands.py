@@ -121,12 +121,15 @@ def part(tmp_path_factory):
 
 
 LONG = {
+    "how-to/judge-an-output.md",
     "how-to/read-a-report.md",
+    "how-to/reproduce-a-failure.md",
     "how-to/test-a-backend.md",
     "how-to/test-all-of-onnx.md",
     "how-to/use-it-where-you-are.md",
+    "how-to/use-pytest.md",
 }
-"""Pages whose commands compute for six seconds and more."""
+"""Pages whose commands compute for three seconds and more."""
 
 
 @pytest.mark.parametrize(

@@ -81,6 +81,7 @@ def test_commands_of_the_tutorial_print_exactly_what_the_page_shows(outputs):
     assert list(rest) == []
 
 
+@pytest.mark.long
 @pytest.mark.programs
 def test_command_of_the_readme_prints_exactly_what_it_shows(tmp_path, part):
     commands, shown = next(pair for pair in shown_outputs(README) if pair[1])

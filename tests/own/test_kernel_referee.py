@@ -127,6 +127,7 @@ def test_mistake_of_some_shapes_or_numbers_is_detected_with_each_salt(kernel, sa
         assert judge_kernel(kernel, "Add", salt=salt).faults
 
 
+@pytest.mark.long
 def test_equal_sizes_of_an_attention_are_not_all_made_large():
     shapes = []
 
