@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from conformance.exact.models.arrays import format_of, is_computed
+from conformance.exact.models.arrays import equal_elements, format_of, is_computed
 from conformance.exact.reference.numbers.enclosure import Enclosure, Tensor
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def find_distances(actual: Array, expected: Array | Enclosure, *, has_signed_zer
     """
     nowhere = np.zeros(actual.shape, dtype=bool)
     if not isinstance(expected, Enclosure):
-        same = _are_equal(actual, expected, has_signed_zeros=has_signed_zeros)
+        same = equal_elements(actual, expected, with_signs=has_signed_zeros)
         return Distances(
             np.where(same, 0.0, np.inf),
             expected,
@@ -102,7 +102,7 @@ def find_distances(actual: Array, expected: Array | Enclosure, *, has_signed_zer
     is_unbounded = ~np.isfinite(error)
     with np.errstate(all="ignore"):
         distance = np.abs(given.astype(np.float64) - value.astype(np.float64))
-        same = _are_equal(given, value, has_signed_zeros=False)
+        same = equal_elements(given, value)
         shares = np.where(same | is_unbounded, 0.0, np.where(error > 0, distance / error, np.inf))
         shares = np.where(np.isnan(shares), np.inf, shares)
         if has_signed_zeros:
@@ -121,16 +121,6 @@ def find_distances(actual: Array, expected: Array | Enclosure, *, has_signed_zer
         loose=loose & ~unspecified,
         unspecified=unspecified,
     )
-
-
-def _are_equal(actual: Array, expected: Array, *, has_signed_zeros: bool) -> Array:
-    same = actual == expected
-    if actual.dtype.kind in "fV":
-        a, b = (array.astype(np.float64) for array in (actual, expected))
-        same = same | (np.isnan(a) & np.isnan(b))
-        if has_signed_zeros:
-            same = same & ((a != 0) | (np.signbit(a) == np.signbit(b)))
-    return np.asarray(same)
 
 
 def relative_error(actual: Array, exact: Array) -> float:
@@ -154,4 +144,4 @@ def is_correctly_rounded(actual: Array, exact: Array) -> bool:
     if actual.shape != exact.shape or actual.dtype.itemsize > 4:
         return False
     with np.errstate(all="ignore"):
-        return bool(_are_equal(actual, exact.astype(actual.dtype), has_signed_zeros=False).all())
+        return bool(equal_elements(actual, exact.astype(actual.dtype)).all())

@@ -23,7 +23,7 @@ from onnx.reference import ReferenceEvaluator
 
 from conformance.base.serialization.printable_text import first_line
 from conformance.base.verdicts import RewriteEffect, Unsupported
-from conformance.exact.models.arrays import dtype_of, is_computed
+from conformance.exact.models.arrays import dtype_of, equal_elements, is_computed
 from conformance.exact.models.graphs import MAIN_DOMAINS, Scope, all_nodes
 from conformance.exact.models.input_files import initializer_arrays
 from conformance.exact.models.model_validity import model_violation
@@ -294,16 +294,9 @@ def _has_same_bits(
         and isinstance(new, np.ndarray)
         and old.dtype == new.dtype
         and old.shape == new.shape
-        and bool(np.all((old == new) & (np.signbit(old) == np.signbit(new)) if old.dtype.kind == "f" else old == new))
-        for old, new in ((_without_nan(old), _without_nan(new)) for old, new in zip(first, second, strict=True))
+        and bool(np.all(equal_elements(old, new, with_signs=True)))
+        for old, new in zip(first, second, strict=True)
     )
-
-
-def _without_nan(array: Any) -> Any:
-    """Return an array in which each NaN is the largest number of its type, so that NaN equals NaN alone."""
-    if not isinstance(array, np.ndarray) or array.dtype.kind != "f":
-        return array
-    return np.where(np.isnan(array), np.finfo(array.dtype).max, array)
 
 
 def _round_each_node(model: onnx.ModelProto, inputs: Inputs) -> list[Any]:

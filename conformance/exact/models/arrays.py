@@ -214,15 +214,33 @@ def _encoded_texts(array: Array) -> Iterator[bytes]:
         yield text.encode(errors="surrogatepass")
 
 
-def has_same_bits(first: Array, second: Array) -> bool:
-    """Return whether two arrays have the same type, shape and bits, except for the bits of NaN."""
-    if first.dtype != second.dtype or first.shape != second.shape:
-        return False
-    if first.dtype.kind not in "fV":  # NumPy takes bfloat16 for a type of bytes
-        return bool(np.all(first == second))
-    word = f"u{first.dtype.itemsize}"
-    is_nan = np.isnan(first.astype(np.float64)) & np.isnan(second.astype(np.float64))
-    return bool(np.all((first.view(word) == second.view(word)) | is_nan))
+def equal_elements(first: Array, second: Array, *, with_signs: bool = False) -> Array:
+    """Return which elements of two tensors of one type and shape are equal (bool, their shape); NaN equals NaN.
+
+    Args:
+        first: a tensor.
+        second: another tensor.
+        with_signs: whether a negative zero differs from 0.
+    """
+    same = np.asarray(first == second)
+    if first.dtype.kind not in "fV":
+        return same
+    a, b = (np.asarray(array, dtype=np.float64) for array in (first, second))
+    same |= np.isnan(a) & np.isnan(b)
+    if with_signs:
+        same &= (a != 0) | (np.signbit(a) == np.signbit(b))
+    return same
+
+
+def element_distances(first: Array, second: Array) -> Array:
+    """Return the distances of the elements of two numeric tensors of one shape (double): 0 for equal ones and two NaN.
+
+    The distance of a number from NaN, and of a finite number from an infinite one, is infinite.
+    """
+    with np.errstate(all="ignore"):
+        a, b = (np.asarray(array, dtype=np.float64) for array in (first, second))
+        distance = np.where(equal_elements(a, b), 0.0, np.abs(a - b))
+    return np.where(np.isnan(distance), np.inf, distance)
 
 
 MAX_RANK = 32
@@ -457,13 +475,24 @@ def have_same_bits(first: Value, second: Value) -> bool:
     harness sent for it.
     """
     if isinstance(first, np.ndarray) and isinstance(second, np.ndarray):
-        return has_same_bits(first, second)
+        return _has_same_elements(first, second)
     if isinstance(first, list | tuple) and isinstance(second, list | tuple):
         return len(first) == len(second) and all(map(have_same_bits, first, second))
     if isinstance(first, dict) and isinstance(second, dict):
         return first.keys() == second.keys() and all(_is_same_entry(first[key], second[key]) for key in first)
     digests = [getattr(each, "digest", "") for each in (first, second)]
     return type(first).__name__ == type(second).__name__ and digests[0] == digests[1]
+
+
+def _has_same_elements(first: Array, second: Array) -> bool:
+    """Return whether two tensors have the same type, shape and bits, except for the bits of NaN."""
+    if first.dtype != second.dtype or first.shape != second.shape:
+        return False
+    if first.dtype.kind not in "fV":  # NumPy takes bfloat16 for a type of bytes
+        return bool(np.all(first == second))
+    word = f"u{first.dtype.itemsize}"
+    is_nan = np.isnan(first.astype(np.float64)) & np.isnan(second.astype(np.float64))
+    return bool(np.all((first.view(word) == second.view(word)) | is_nan))
 
 
 def _is_same_entry(first: Any, second: Any) -> bool:

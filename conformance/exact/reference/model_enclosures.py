@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from conformance.base.verdicts import Unsupported
-from conformance.exact.models.arrays import have_same_bits
+from conformance.exact.models.arrays import element_distances, equal_elements, have_same_bits
 from conformance.exact.models.graphs import is_operator, names_taken_by
 from conformance.exact.models.input_files import constant_value
 from conformance.exact.reference.node_enclosures import LiveValues, NodeScope, enclose
@@ -182,10 +182,9 @@ def are_apart(first: Any, second: Any) -> bool | None:
     if first.dtype != second.dtype or tuple(first.shape) != tuple(second.shape):
         return True
     if not isinstance(first, Enclosure) and not isinstance(second, Enclosure):
-        return not bool(np.all((first == second) | ((first != first) & (second != second))))  # noqa: PLR0124 - NaN
+        return not bool(np.all(equal_elements(first, second)))
     a, b = (each if isinstance(each, Enclosure) else Enclosure.exact(each) for each in (first, second))
     with np.errstate(all="ignore"):
-        near = np.abs(a.value - b.value) <= MARGIN * (a.error + b.error)
+        near = element_distances(a.value, b.value) <= MARGIN * (a.error + b.error)
         is_open = np.isinf(a.error) | np.isinf(b.error) | np.isnan(a.error) | np.isnan(b.error)
-        same = (a.value == b.value) | (np.isnan(a.value) & np.isnan(b.value))
-        return not bool(np.all(near | is_open | same))
+        return not bool(np.all(near | is_open))

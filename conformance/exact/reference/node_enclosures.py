@@ -17,7 +17,14 @@ import onnx
 
 from conformance.base.errors import ConformanceError
 from conformance.base.verdicts import Level, Unsupported
-from conformance.exact.models.arrays import element_count, is_floating, object_array, type_name, type_number
+from conformance.exact.models.arrays import (
+    element_count,
+    element_distances,
+    is_floating,
+    object_array,
+    type_name,
+    type_number,
+)
 from conformance.exact.models.graphs import (
     MAIN_DOMAINS,
     called_name,
@@ -694,7 +701,7 @@ def answer_of(expected: Tensor | list[Tensor], *, given: Array | None = None, ex
         if given is not None:
             rounded = np.where(is_open, given, rounded).astype(expected.dtype)
         wide = rounded.astype(np.float64)
-        distance = np.where((wide == value) | (np.isnan(wide) & np.isnan(value)), 0.0, np.abs(wide - value))
+        distance = element_distances(wide, value)
         if exact is not None:  # the distance from the value in double depends on the machine, and is small
             distance = np.where(distance <= error / EXACT_SHARE, error / EXACT_SHARE, np.maximum(distance, error))
             distance = distance + error * 2.0**-20  # the sum has no more bits than the bound otherwise, by chance

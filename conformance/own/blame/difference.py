@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 
 from conformance.base.serialization.decoding import Count  # noqa: TC001 - msgspec reads the annotations
-from conformance.exact.models.arrays import format_of
+from conformance.exact.models.arrays import equal_elements, format_of
 from conformance.own.blame.model_comparison import Comparison, Computation, Failure
 from conformance.own.graphs.intermediate_values import are_identical
 
@@ -208,9 +208,7 @@ def _compare(name: str, first: Any, second: Any) -> OutputDifference:
     is_integer = first.dtype.kind in "iub"
     with np.errstate(all="ignore"):
         a, b = (each.astype(np.float64) for each in (first, second))
-        same = ((a == b) & (np.signbit(a) == np.signbit(b))) | (np.isnan(a) & np.isnan(b))
-        if is_integer:
-            same = first == second
+        same = equal_elements(first, second, with_signs=True)
         distance = np.where(same, 0.0, np.abs(a - b))
         distance = np.where(np.isnan(distance), np.inf, distance)
         finite = np.isfinite(distance)

@@ -17,7 +17,7 @@ from onnx import helper
 
 from conformance.base.errors import UsageError
 from conformance.base.serialization.printable_text import one_line
-from conformance.exact.models.arrays import dtype_of, has_same_bits, is_floating, type_name
+from conformance.exact.models.arrays import dtype_of, have_same_bits, is_floating, type_name
 from conformance.exact.models.graphs import copy_of, find_producers, is_operator, names_in_model, names_taken_by
 from conformance.exact.models.input_files import constant_node_values, required_input_names, required_inputs
 from conformance.exact.models.renaming import FreshNames, renamed_copy
@@ -311,7 +311,7 @@ _LISTED_TYPES = (_Types.FLOAT, _Types.INT, _Types.STRING, _Types.FLOATS, _Types.
 
 def _change_of_arrays(first: Array | None, second: Array | None) -> str:
     """Return how two constants differ; an empty text if they are the same, or if one is no constant."""
-    if first is None or second is None or has_same_bits(first, second):
+    if first is None or second is None or have_same_bits(first, second):
         return ""
     if (first.dtype, first.shape) != (second.dtype, second.shape):
         types = (f"{type_name(each.dtype)} {'x'.join(map(str, each.shape)) or 'scalar'}" for each in (first, second))

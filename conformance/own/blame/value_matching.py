@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from conformance.exact.models.arrays import format_of, has_same_bits, hash_values, is_computed, is_floating
+from conformance.exact.models.arrays import format_of, hash_values, have_same_bits, is_computed, is_floating
 from conformance.exact.models.graphs import copy_of, is_operator, names_in_model, names_taken_by
 from conformance.exact.models.input_files import required_input_names
 from conformance.exact.models.model_building import array_value_info
@@ -199,7 +199,7 @@ def _error(actual: Any, expected: Any) -> float:
     if not isinstance(actual, np.ndarray) or not _are_of_one_kind(actual, expected):
         return math.inf
     if expected.dtype.kind not in "fiubV":
-        return 0.0 if has_same_bits(actual, expected) else math.inf
+        return 0.0 if have_same_bits(actual, expected) else math.inf
     numbers = expected.astype(np.float64)
     with np.errstate(all="ignore"):
         difference = np.abs(actual.astype(np.float64) - numbers)

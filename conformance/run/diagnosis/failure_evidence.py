@@ -19,7 +19,7 @@ import numpy as np
 from conformance.base.verdicts import Level, Verdict
 from conformance.corpus.cases.case_loading import load_case_in_memory
 from conformance.exact.models import arrays
-from conformance.exact.models.arrays import copy_of_value, value_byte_count, value_bytes
+from conformance.exact.models.arrays import copy_of_value, equal_elements, value_byte_count, value_bytes
 from conformance.run.diagnosis.properties import Properties
 from conformance.run.judging.compare import is_acceptable, overwritten_inputs
 from conformance.run.judging.returned import decode_output, encode_output
@@ -216,10 +216,7 @@ def _is_output_equivalent(expected: ExpectedTensor, one: Any, other: Any) -> boo
         return False
     a = np.asarray(one)
     b = np.asarray(other)
-    is_equal = a == b
-    if expected.bound is None and a.dtype.kind in "fV":
-        is_equal &= np.signbit(a) == np.signbit(b)
-    differs = ~(is_equal | ((a != a) & (b != b)))  # noqa: PLR0124
+    differs = ~equal_elements(a, b, with_signs=expected.bound is None)
     if expected.choices is not None and expected.choices.shape[:-1] == differs.shape:
         differs &= ~expected.choices.all(axis=-1)
     elif expected.bound is not None and expected.bound.shape == differs.shape and a.dtype.kind in "iu":

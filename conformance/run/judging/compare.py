@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from conformance.base.verdicts import Level
 from conformance.exact.models import arrays
-from conformance.exact.models.arrays import Array, element_bytes, type_name, value_bytes
+from conformance.exact.models.arrays import Array, element_bytes, equal_elements, type_name, value_bytes
 from conformance.exact.models.graphs import has_double_output
 from conformance.exact.models.summaries import (
     MAX_SHOWN_ELEMENTS,
@@ -116,17 +116,11 @@ def _acceptable(output: ExpectedTensor, actual: Array) -> Array | None:
         return np.asarray(((actual[..., np.newaxis] == indices) & output.choices).any(axis=-1))
     if element_bytes(actual) == element_bytes(expected):
         return None
-    same: Array = actual == expected
-    if not arrays.is_floating(actual.dtype):
-        return same if output.bound is None else np.asarray(same | (_distance(actual, expected) <= output.bound))
-    both_nan: Array = (actual != actual) & (expected != expected)  # noqa: PLR0124
+    same = equal_elements(actual, expected, with_signs=output.bound is None)
     if output.bound is None:
-        return np.asarray((same & (_has_minus(actual) == _has_minus(expected))) | both_nan)
-    return np.asarray(same | both_nan | (_distance(actual, expected) <= output.bound) | np.isinf(output.bound))
-
-
-def _has_minus(array: Array) -> Array:
-    return np.asarray(np.signbit(array if array.dtype.kind == "f" else array.astype(np.float32)))
+        return same
+    near = np.asarray(same | (_distance(actual, expected) <= output.bound))
+    return near | np.isinf(output.bound) if arrays.is_floating(actual.dtype) else near
 
 
 def _distance(actual: Array, expected: Array) -> Array:

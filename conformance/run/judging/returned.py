@@ -15,7 +15,7 @@ import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 from msgspec.structs import asdict
 
-from conformance.exact.models.arrays import has_same_bits
+from conformance.exact.models.arrays import have_same_bits
 from conformance.exact.models.graphs import copy_of
 from conformance.run.results.records import EQUAL, RecordedTensor, ReturnedValues
 from conformance.subjects.calling.harness import value_message
@@ -46,7 +46,7 @@ class OutputRecorder:
         """Record the outputs of one data set, before a later run can overwrite them."""
         encoded = [
             EQUAL
-            if isinstance(came, np.ndarray | np.generic) and has_same_bits(wanted.expected, np.asarray(came))
+            if isinstance(came, np.ndarray | np.generic) and have_same_bits(wanted.expected, np.asarray(came))
             else encode_output(came)
             for wanted, came in zip(data_set.outputs, outputs, strict=True)
         ]

@@ -36,7 +36,7 @@ from onnx import AttributeProto, helper
 from conformance.base.errors import ConformanceError
 from conformance.base.verdicts import Unsupported
 from conformance.exact.declarations.declaration_tables import declarations, operator_name
-from conformance.exact.models.arrays import Array, format_of, is_computed, type_name
+from conformance.exact.models.arrays import Array, element_distances, equal_elements, format_of, is_computed, type_name
 from conformance.exact.models.graphs import copy_of, normal_domain
 from conformance.exact.reference.node_enclosures import NodeScope, answer_of, enclose
 from conformance.exact.reference.oracle import EVALUATION_ERRORS, Answer, quiet_evaluation
@@ -704,12 +704,7 @@ def _equal(a: Array | None, b: Array | None) -> bool:
         return a is b
     if a.dtype != b.dtype or a.shape != b.shape:
         return False
-    if a.dtype == object or a.dtype.kind in "biu":
-        return bool(np.all(a == b))
-    if a.tobytes() == b.tobytes():
-        return True
-    same = (a == b) & (np.signbit(a.astype(np.float64)) == np.signbit(b.astype(np.float64)))
-    return bool((same | ((a != a) & (b != b))).all())  # noqa: PLR0124
+    return bool(equal_elements(a, b, with_signs=True).all())
 
 
 def differs_where_determined(changed: Inputs, right: Answers) -> bool:
@@ -757,13 +752,10 @@ def _wide(array: Array) -> Array:
 
 
 def _distances(a: Array, b: Array) -> Array:
-    """Return the distances of elements: 0 for equal elements and for two NaN, infinity if only one is finite."""
+    """Return `element_distances`; that of two different texts is infinite."""
     if a.dtype == object:
         return np.where(a == b, 0.0, np.inf)
-    with np.errstate(all="ignore"):
-        distance = np.abs(_wide(a) - _wide(b))
-    equal = (_wide(a) == _wide(b)) | (np.isnan(_wide(a)) & np.isnan(_wide(b)))
-    return np.where(equal, 0.0, np.where(np.isnan(distance), np.inf, distance))
+    return element_distances(a, b)
 
 
 def _bound(answer: Answer) -> Array:

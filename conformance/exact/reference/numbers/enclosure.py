@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from conformance.base.verdicts import Level, Unsupported
-from conformance.exact.models.arrays import format_of, is_computed
+from conformance.exact.models.arrays import element_distances, equal_elements, format_of, is_computed
 from conformance.exact.reference.numbers import ArithmeticOperators
 from conformance.exact.reference.numbers.formula_tensor import FormulaTensor
 from conformance.exact.reference.tolerances import (
@@ -610,8 +610,7 @@ class Enclosure(ArithmeticOperators, FormulaTensor):
         for form in others:
             other = form()
             with np.errstate(all="ignore"):
-                same = (self.value == other.value) | (np.isnan(self.value) & np.isnan(other.value))
-                distance = np.where(same, 0.0, np.abs(other.value - self.value)) + other.error
+                distance = element_distances(self.value, other.value) + other.error
             error = np.maximum(error, np.where(np.isnan(distance), np.inf, distance))
             overflows = None if overflows is None or other.overflows is None else overflows & other.overflows
         return Enclosure(self.value, error, self.dtype, overflows=overflows, silences=self.silences)
@@ -644,8 +643,8 @@ class Enclosure(ArithmeticOperators, FormulaTensor):
         unspecified = np.zeros(self.shape, dtype=bool) if self.unspecified is None else self.unspecified
         for other in others:
             with np.errstate(all="ignore"):
-                is_same = (self.value == other.value) | (np.isnan(self.value) & np.isnan(other.value))
-                is_near = is_same | (np.abs(self.value - other.value) <= self.error + other.error)
+                is_near = equal_elements(self.value, other.value)
+                is_near |= np.abs(self.value - other.value) <= self.error + other.error
             unspecified = unspecified | ~is_near
             result = hull(result, other)
         if not unspecified.any():
@@ -934,14 +933,11 @@ def admissible_mask(actual: Array, expected: Tensor, *, has_signed_zeros: bool =
     value = np.asarray(expected if tensor is None else tensor.value)
     with np.errstate(all="ignore"):
         given = actual if tensor is None or value.dtype == actual.dtype else actual.astype(np.float64)
-        same = given == value
+        same = equal_elements(given, value, with_signs=has_signed_zeros)
+        if tensor is None:
+            return same
         if given.dtype.kind in "fV":
             given, value = (np.asarray(array, dtype=np.float64) for array in (given, value))
-            same = same | (np.isnan(given) & np.isnan(value))
-            if has_signed_zeros:
-                same &= (given != 0) | (np.signbit(given) == np.signbit(value))
-        if tensor is None:
-            return np.asarray(same)
         error = tensor.errors_towards(given)
         near = (np.abs(given - value) <= error) & (error > 0)
         if tensor.unspecified is not None:
