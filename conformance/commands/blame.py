@@ -30,6 +30,7 @@ def blame(
     optimizer: str | None = None,
     inputs: Path | None = None,
     shape: list[str] | None = None,
+    input_value: list[str] | None = None,
     seed: int = 0,
     fail_level: FailLevel = FailLevel.MUST,
     json: Path | None = None,
@@ -84,7 +85,7 @@ def blame(
         audited, models = read_models(model, second_model, scratch)
         opened.data_folder = audited.data_folder
         _print_unmatched(models, takes_output)
-        data_sets = round_inputs(models, choose_inputs(audited.original, inputs, shape or (), seed))
+        data_sets = round_inputs(models, choose_inputs(audited.original, inputs, shape or (), seed, input_value or ()))
         if data_sets[0].chosen:
             print_line(chosen_text(data_sets[0].chosen), err=takes_output)
         request = Request(

@@ -48,6 +48,7 @@ def hazards(
     backend: list[str] | None = None,
     inputs: Path | None = None,
     shape: list[str] | None = None,
+    input_value: list[str] | None = None,
     seed: int = 0,
     json: Path | None = None,
     timeout: float = 60.0,
@@ -67,7 +68,7 @@ def hazards(
     from conformance.own.graphs.model_inputs import choose_inputs, input_text
     from conformance.own.hazard_counts import HazardsDocument, count_on_subjects, site_lines, text_lines
 
-    if not backend and (inputs is not None or shape):
+    if not backend and (inputs is not None or shape or input_value):
         raise UsageError("subject-missing.for-inputs")
     _, proto = read_model(model)
     with report_invalid_model(model, proto):
@@ -75,7 +76,7 @@ def hazards(
     data_sets = []
     counts = []
     if backend:
-        data_sets = choose_inputs(proto, inputs, shape or (), seed)
+        data_sets = choose_inputs(proto, inputs, shape or (), seed, input_value or ())
         counts = count_on_subjects(model, backend, data_sets, timeout, in_process=no_isolation)
     takes_output = json is not None and is_standard_output(json)
     texts = [input_text(required_input_names(proto.graph), data_set) for data_set in data_sets]

@@ -216,7 +216,7 @@ def audit_subject(
         exposed = found or expose_model(model, subject, data_set, progress)
     except SubjectRefused as refusal:
         may_be_sizes = data_set.chosen and not refusal.is_unsupported
-        hint = " (with the sizes that the suite chose; give those of the model with --shape)" if may_be_sizes else ""
+        hint = " (with the inputs that the suite chose; give others with --shape or --input)" if may_be_sizes else ""
         return SubjectAudit(key.subject, key.version, data_set.name, f"{refusal}{hint}", command=options.command)
     _, (fed,) = with_tensor_inputs(model, [data_set])
     return _audit_exposed_model(model, subject, fed, key, exposed, progress, options, numbering)
@@ -235,7 +235,7 @@ def find_fitting_inputs(
         model: the model.
         subject: the backend.
         data_set: pseudo-random inputs with chosen sizes.
-        others: inputs with other chosen sizes.
+        others: inputs with other chosen sizes and values.
         progress: is called with a text for the user.
     """
     set_data_folder(subject.target, model.data_folder)
@@ -245,7 +245,7 @@ def find_fitting_inputs(
         except SubjectRefused as refusal:
             if not refusal.is_error:
                 break
-            progress(f"{subject.id} does not run the model with the chosen sizes; others are tried")
+            progress(f"{subject.id} does not run the model with the chosen inputs; others are tried")
         else:
             return tried
     return data_set

@@ -133,6 +133,7 @@ class AuditRequest:
         recorded: values that were recorded elsewhere, which are judged without a subject; None if there are none.
         inputs: a file or folder of inputs; None for those beside the recorded values, or for pseudo-random inputs.
         shapes: the sizes of inputs, as for `--shape`.
+        values: the values of single inputs, as for `--input`.
         seed: the seed of pseudo-random inputs.
         save_inputs: a folder to which the inputs are written; None for none.
         nodes: the numbers of the nodes that are audited, each alone; empty for all.
@@ -153,6 +154,7 @@ class AuditRequest:
     recorded: Path | None = None
     inputs: Path | None = None
     shapes: Sequence[str] = ()
+    values: Sequence[str] = ()
     seed: int = 0
     save_inputs: Path | None = None
     nodes: Sequence[int] = ()
@@ -170,12 +172,13 @@ class AuditRequest:
     def command(self, subject: str, data_set: str, sizes: Sequence[str] = ()) -> str | None:
         """Return the command line of the audit on one subject with one data set; None if no node can be added to it.
 
-        `sizes` are options of chosen sizes that are not the first choice.
+        `sizes` are options of chosen sizes and values that are not the first choice.
         """
         if self.nodes or not self.is_command:
             return None
-        shapes = [word for each in self.shapes for word in ("--shape", each)]
-        given = ["--inputs", data_set] if self.inputs else [*shapes, "--seed", str(self.seed)]
+        options = ("--shape", self.shapes), ("--input", self.values)
+        words = [word for flag, texts in options for text in texts for word in (flag, text)]
+        given = ["--inputs", data_set] if self.inputs else [*words, "--seed", str(self.seed)]
         chosen = ["--no-isolation"] if self.no_isolation else []
         chosen += [] if self.probes is None else ["--probes", str(self.probes)]
         words = ["onnx-conformance", "audit", str(self.model), "-b", subject, *given, *chosen]
@@ -245,7 +248,7 @@ class PreparedAudit:
     def run(self, observer: AuditObserver = SILENT) -> ModelAudit:
         """Audit the model on each subject with each data set.
 
-        The sizes that the suite chose are others if the first subject does not run the model with them.
+        The sizes and values that the suite chose are others if the first subject does not run the model with them.
 
         Raises:
             ConformanceError: a subject cannot be started, or a file or folder cannot be used.
@@ -283,7 +286,8 @@ class PreparedAudit:
         data_set = self.data_sets[0]
         if not data_set.chosen or not started:
             return self
-        others = other_inputs(self.model.original, self.request.shapes, self.request.seed)
+        request = self.request
+        others = other_inputs(self.model.original, request.shapes, request.seed, request.values)
         found = find_fitting_inputs(self.model, started[0], data_set, others, observer.progress)
         return self if found is data_set else replace(self, data_sets=[found])
 
@@ -334,7 +338,7 @@ def _prepared(request: AuditRequest, scratch: Path | None) -> PreparedAudit:
     given = request.inputs
     if given is None and request.recorded is not None:
         given = input_folder(request.recorded, recorded)
-    data_sets = choose_inputs(model.original, given, request.shapes, request.seed)
+    data_sets = choose_inputs(model.original, given, request.shapes, request.seed, request.values)
     return PreparedAudit(request, model, data_sets, recorded, None if given else request.seed)
 
 

@@ -4,7 +4,8 @@ Open dimensions have sizes that are chosen so that no tensor of the model is emp
 but a network for images may reduce an image of 2x2 to nothing. Candidates are therefore tried in a fixed order: size 2,
 then common sizes of images and sequences, then ever larger sizes. The first candidate is chosen for which onnx's shape
 inference finds neither a contradiction nor an empty tensor. Dimensions of one name have one size. A name such as
-`past + 1` or `past + length` is a sum, and any other name is tried as the sum of two. `other_inputs` has the other
+`past + 1` or `past + length` is a sum, and any other name is tried as the sum of two. An input of one element that the
+model compares with a constant, such as a sample rate, has the value of the constant. `other_inputs` has the other
 candidates for a subject that does not run the first one: shape inference does not see the size of every tensor.
 """
 
@@ -20,7 +21,7 @@ import zipfile
 import zlib
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from itertools import combinations, cycle, groupby, islice
+from itertools import chain, combinations, cycle, groupby, islice
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
@@ -41,6 +42,7 @@ from conformance.exact.models.arrays import (
     dimension_text,
     element_count,
     has_operator,
+    is_floating,
     is_text,
     item_type,
     object_array,
@@ -105,7 +107,7 @@ class InputSet:
         name: the file or folder of the inputs, or `seed N`.
         arrays: the inputs, in the order of the graph's inputs without initializer. They are arrays, and also lists for
             sequences and None for empty optionals, until `with_tensor_inputs` replaces these by arrays, and maps.
-        chosen: the options that give the sizes of open dimensions that the suite chose, such as `--shape X=2x3`.
+        chosen: the options that give the sizes and values that the suite chose: `--shape X=2x3`, `--input rate=16000`.
     """
 
     name: str
@@ -128,7 +130,26 @@ def parse_shapes(texts: Sequence[str]) -> dict[str, tuple[int, ...]]:
     return shapes
 
 
-def choose_inputs(model: onnx.ModelProto, path: Path | None, shapes: Sequence[str], seed: int) -> list[InputSet]:
+def parse_input_values(texts: Sequence[str], graph: onnx.GraphProto) -> dict[str, str]:
+    """Return the texts of `--input NAME=VALUE` by the name of the input.
+
+    Raises:
+        UsageError: a text has another form, or the model has no such input.
+    """
+    known = required_input_names(graph)
+    values = {}
+    for text in texts:
+        name = next((each for each in known if text.startswith(f"{each}=")), None)
+        if name is None:
+            hint = f"Give NAME=VALUE; the inputs are {', '.join(known) or 'none'}."
+            raise UsageError("unknown-input", text=text, hint=hint)
+        values[name] = text[len(name) + 1 :]
+    return values
+
+
+def choose_inputs(
+    model: onnx.ModelProto, path: Path | None, shapes: Sequence[str], seed: int, values: Sequence[str] = ()
+) -> list[InputSet]:
     """Return the inputs of a file or folder if one is given, and pseudo-random inputs otherwise.
 
     Open dimensions that `shapes` does not set have chosen sizes, see `choose_sizes`.
@@ -138,31 +159,154 @@ def choose_inputs(model: onnx.ModelProto, path: Path | None, shapes: Sequence[st
         path: the value of `--inputs`.
         shapes: the values of `--shape`.
         seed: the seed of pseudo-random inputs.
+        values: the values of `--input`.
 
     Raises:
-        UsageError: both are given, or the inputs cannot be read or made.
+        UsageError: several are given, or the inputs cannot be read or made.
     """
     if path is None:
         given = parse_shapes(shapes)
         check_shape_names([model.graph], given)
-        return [_inputs_of_sizes(model, given, choose_sizes(model, given), seed)]
-    if shapes:
-        raise UsageError("options-conflict.two", first="--shape", second="--inputs")
+        parsed = parse_input_values(values, model.graph)
+        return [next(_inputs_of_sizes(model, given, choose_sizes(model, given), seed, parsed))]
+    if shapes or values:
+        raise UsageError("options-conflict.two", first="--shape" if shapes else "--input", second="--inputs")
     return read_inputs(path, model.graph)
 
 
-def other_inputs(model: onnx.ModelProto, shapes: Sequence[str], seed: int) -> Iterator[InputSet]:
-    """Yield the pseudo-random inputs of the other chosen sizes; for the arguments see `choose_inputs`."""
+def other_inputs(
+    model: onnx.ModelProto, shapes: Sequence[str], seed: int, values: Sequence[str] = ()
+) -> Iterator[InputSet]:
+    """Yield the pseudo-random inputs of the other chosen sizes and values; for the arguments see `choose_inputs`."""
     given = parse_shapes(shapes)
-    for chosen in islice(size_candidates(model, given), 1, MAX_TRIED_SIZES):
-        yield _inputs_of_sizes(model, given, chosen, seed)
+    parsed = parse_input_values(values, model.graph)
+    candidates = islice(size_candidates(model, given), MAX_TRIED_SIZES)
+    tried = chain.from_iterable(_inputs_of_sizes(model, given, chosen, seed, parsed) for chosen in candidates)
+    yield from islice(tried, 1, None)
 
 
 def _inputs_of_sizes(
-    model: onnx.ModelProto, given: Mapping[str, tuple[int, ...]], chosen: Shapes, seed: int
-) -> InputSet:
-    made = make_inputs(model.graph, {**given, **chosen}, seed)
-    return replace(made, chosen=chosen_options(model.graph, given, chosen))
+    model: onnx.ModelProto, given: Mapping[str, tuple[int, ...]], chosen: Shapes, seed: int, values: Mapping[str, str]
+) -> Iterator[InputSet]:
+    """Yield the inputs of some sizes with each of the values that are tried for inputs that the model compares."""
+    made = make_inputs(model.graph, {**given, **chosen}, seed, values)
+    names = required_input_names(model.graph)
+    single = {
+        name: each
+        for name, each in zip(names, made.arrays, strict=True)
+        if isinstance(each, np.ndarray) and each.size == 1 and name not in values
+    }
+    compared = compared_values(model.graph, single)
+    options = chosen_options(model.graph, given, chosen)
+    for number in range(max(map(len, compared.values()), default=1)):
+        own = {name: texts[min(number, len(texts) - 1)] for name, texts in compared.items()}
+        arrays = tuple(
+            _filled(name, each, own[name]) if name in own else each
+            for name, each in zip(names, made.arrays, strict=True)
+        )
+        added = tuple(shlex.join(["--input", f"{name}={text}"]) for name, text in own.items())
+        yield replace(made, arrays=arrays, chosen=options + added)
+
+
+MAX_TRIED_VALUES = 4
+"""Maximum number of values that are tried for an input of one element."""
+
+MAX_COMPARED = 2**20
+"""Largest magnitude of a number that is tried next to a constant: a count of rounds may be such a number."""
+
+_SAME_ELEMENTS = ("Cast", "Flatten", "Identity", "Reshape", "Squeeze", "Unsqueeze")
+"""Operators whose result has the elements of the first operand."""
+
+_ORDERS = ("Greater", "GreaterOrEqual", "Less", "LessOrEqual")
+
+
+def compared_values(graph: onnx.GraphProto, single: Mapping[str, Array]) -> dict[str, list[str]]:
+    """Return the values to try for inputs of one element on which a branch may depend, as texts of `--input`.
+
+    They are the constants with which `Equal` compares the input. Without one, they are the pseudo-random value, and the
+    constants of other comparisons with their neighbours, or the other truth value for the condition of an `If`.
+
+    Args:
+        graph: the main graph of the model.
+        single: the pseudo-random values of the inputs of one element, by name.
+    """
+    origins = {name: name for name in single}
+    constants: dict[str, onnx.TensorProto | None] = {tensor.name: tensor for tensor in graph.initializer}
+    equal: dict[str, list[Any]] = {}
+    others: dict[str, list[Any]] = {}
+    for node in iter_nodes(graph) if single else ():
+        first = next(iter(node.input), "")
+        result = next(iter(node.output), "")
+        if is_operator(node, "Constant"):
+            constants[result] = next((each.t for each in node.attribute if each.name == "value"), None)
+        elif is_operator(node, *_SAME_ELEMENTS) and first in origins:
+            origins[result] = origins[first]
+        elif is_operator(node, *_SAME_ELEMENTS) and first in constants:
+            constants[result] = constants[first]
+        elif is_operator(node, "If") and first in origins:
+            name = origins[first]
+            others.setdefault(name, []).append(not single[name].item())
+        elif is_operator(node, "Equal", *_ORDERS):
+            for own, other in zip(node.input, reversed(node.input), strict=True):
+                value = _constant_item(constants.get(other)) if own in origins else None
+                if value is None:
+                    continue
+                if node.op_type == "Equal":
+                    equal.setdefault(origins[own], []).append(value)
+                elif not isinstance(value, str) and abs(value) <= MAX_COMPARED:
+                    others.setdefault(origins[own], []).extend((value, value - 1, value + 1))
+    found = {}
+    for name in single:
+        if name in equal or name in others:
+            texts = map(_value_as_text, [*equal.get(name, [single[name].item()]), *others.get(name, ())])
+            fitting = [text for text in dict.fromkeys(texts) if _fits(single[name], text)]
+            if fitting:
+                found[name] = fitting[:MAX_TRIED_VALUES]
+    return found
+
+
+def _constant_item(tensor: onnx.TensorProto | None) -> Any:
+    """Return the element of a constant of one element; None for another one, and for a number that is not finite."""
+    if tensor is None or math.prod(tensor.dims) != 1 or tensor.data_location == onnx.TensorProto.EXTERNAL:
+        return None
+    with suppress(*_DAMAGED):
+        item = array_of(tensor).item()
+        return item if isinstance(item, str) or math.isfinite(item) else None
+    return None
+
+
+def _value_as_text(value: Any) -> str:
+    return str(int(value)) if isinstance(value, bool) else str(value)
+
+
+def _fits(array: Array, text: str) -> bool:
+    try:
+        _filled("", array, text)
+    except UsageError:
+        return False
+    return True
+
+
+def _filled(name: str, array: Array, text: str) -> Array:
+    """Return an array like the given one whose elements have the value of a text.
+
+    Raises:
+        UsageError: the element type does not have the value.
+    """
+    kind: Any = array.dtype
+    if is_text(kind):
+        return object_array([text] * array.size, array.shape)
+    number = {"true": "1", "false": "0"}.get(text.lower(), text) if kind.kind == "b" else text
+    try:
+        value = float(number) if is_floating(kind) or kind.kind == "c" else int(number)
+        with np.errstate(over="ignore"):
+            filled: Array = np.full(array.shape, value).astype(kind)
+            is_kept = isinstance(value, float) or int(np.asarray(value).astype(kind)) == value
+    except (ValueError, OverflowError):
+        is_kept = False
+    if not is_kept:
+        raise UsageError("input-value", name=name, text=text, type=type_name(kind))
+    return filled
 
 
 def given_inputs(graph: onnx.GraphProto, inputs: Values) -> InputSet:
@@ -187,8 +331,10 @@ def given_inputs(graph: onnx.GraphProto, inputs: Values) -> InputSet:
 
 
 def chosen_text(options: Sequence[str]) -> str:
-    """Return a line with the options that change chosen sizes."""
-    return f"chosen sizes, which you can change: {' '.join(options)}"
+    """Return a line with the options that change chosen sizes and values."""
+    kinds = {"--shape": "sizes", "--input": "values"}
+    named = " and ".join(kind for flag, kind in kinds.items() if any(each.startswith(flag) for each in options))
+    return f"chosen {named}, which you can change: {' '.join(options)}"
 
 
 def chosen_options(
@@ -219,7 +365,9 @@ def chosen_options(
     )
 
 
-def make_inputs(graph: onnx.GraphProto, shapes: Mapping[str, tuple[int, ...]], seed: int) -> InputSet:
+def make_inputs(
+    graph: onnx.GraphProto, shapes: Mapping[str, tuple[int, ...]], seed: int, texts: Mapping[str, str] | None = None
+) -> InputSet:
     """Return pseudo-random inputs that the model accepts; the same seed gives the same inputs on every machine.
 
     Numbers are between -1 and 1; integers are 0 or 1, so that they are valid as indices, lengths and masks. An integer
@@ -229,10 +377,11 @@ def make_inputs(graph: onnx.GraphProto, shapes: Mapping[str, tuple[int, ...]], s
         graph: the main graph of the model.
         shapes: the shapes of inputs, and the sizes of named dimensions, by name.
         seed: the seed.
+        texts: the value of all elements of an input, as text, by the name of the input.
 
     Raises:
-        UsageError: an input is not a tensor of a type that can be made, a shape contradicts the model, or a name is
-            neither that of an input nor that of a dimension.
+        UsageError: an input is not a tensor of a type that can be made, a shape contradicts the model, a name is
+            neither that of an input nor that of a dimension, or an input cannot have its value.
     """
     check_shape_names([graph], shapes)
     values = required_inputs(graph)
@@ -248,11 +397,16 @@ def make_inputs(graph: onnx.GraphProto, shapes: Mapping[str, tuple[int, ...]], s
         own = takers.get(value.name, nodes)
         made.append(_make_value(value, shapes, f"{seed}/0/{value.name}", own, most))
         most -= element_count(made[-1])
-    pairs = zip(values, made, strict=True)
-    return InputSet(
-        f"seed {seed}",
-        tuple(np.ones_like(each) if value.name in divisors and _is_integer(each) else each for value, each in pairs),
-    )
+    given = texts or {}
+    arrays: list[Value] = []
+    for value, each in zip(values, made, strict=True):
+        if value.name in given and not isinstance(each, np.ndarray):
+            raise UsageError("input-value", name=value.name, text=given[value.name], type=type_text(value.type))
+        if value.name in given:
+            arrays.append(_filled(value.name, each, given[value.name]))
+        else:
+            arrays.append(np.ones_like(each) if value.name in divisors and _is_integer(each) else each)
+    return InputSet(f"seed {seed}", tuple(arrays))
 
 
 def _is_integer(value: Value) -> bool:

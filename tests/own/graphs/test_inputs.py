@@ -26,6 +26,7 @@ from conformance.own.graphs.model_inputs import (
     choose_inputs,
     choose_sizes,
     make_inputs,
+    other_inputs,
     random_texts,
     read_inputs,
 )
@@ -317,3 +318,80 @@ def test_texts_of_inputs_are_of_ascii_if_a_node_is_judged_on_these_only(op_type:
     drawn = {*random_texts("0", (300,), [node]).flat}
     assert {"the", "a"} <= drawn
     assert all(text.isascii() for text in drawn) == (op_type == "StringNormalizer")
+
+
+BRANCHES = (
+    "(float[2] X, {type} rate) => (float[2] Y) <float[3] Three = {{1, 2, 3}}> {{ {condition}"
+    " Y = If (C) <then_branch = t () => (float[2] T) {{ T = {then} }},"
+    " else_branch = e () => (float[2] E) {{ E = {other} }}> }}"
+)
+"""A model with one branch that no runtime can run, because its shapes contradict each other."""
+
+RUNS, FAILS = "Abs(X)", "Add(X, Three)"
+EQUAL = "K = Constant <value = int64 {16000}> () C = Equal(rate, K)"
+
+
+@pytest.mark.parametrize(
+    ("type", "condition", "then", "other", "options", "status", "value"),
+    [
+        ("int64", EQUAL, RUNS, FAILS, (), 0, 16000),
+        ("int64", EQUAL, FAILS, RUNS, ("--input", "rate=8000"), 0, 8000),
+        ("int64", EQUAL, RUNS, FAILS, ("--input", "rate=8000"), 1, 8000),
+        ("bool", "C = Identity(rate)", RUNS, FAILS, (), 0, True),
+        ("bool", "C = Identity(rate)", FAILS, RUNS, (), 0, False),
+    ],
+)
+def test_value_of_a_compared_input_leads_to_a_branch_that_runs(
+    type: str,
+    condition: str,
+    then: str,
+    other: str,
+    options: tuple[str, ...],
+    status: int,
+    value: Any,
+    tmp_path: Path,
+    command: Any,
+) -> None:
+    onnx.save(parsed(BRANCHES.format(type=type, condition=condition, then=then, other=other)), tmp_path / "m.onnx")
+    subject = ("-b", "fake_subject:correct", "--no-isolation", "--save-inputs", tmp_path / "in")
+    assert command("audit", tmp_path / "m.onnx", *subject, *options).status == status
+    saved_value = onnx.load_tensor(tmp_path / "in/test_data_set_0/input_1.pb")
+    assert onnx.numpy_helper.to_array(saved_value).item() == value
+
+
+@pytest.mark.parametrize(
+    ("type", "text", "code"),
+    [
+        ("int8", "X=300", "usage.input-value"),
+        ("int64", "X=1.5", "usage.input-value"),
+        ("bool", "X=2", "usage.input-value"),
+        ("float", "X=fast", "usage.input-value"),
+        ("float", "X", "usage.unknown-input"),
+        ("float", "Z=1", "usage.unknown-input"),
+    ],
+)
+def test_value_that_the_input_cannot_have_is_refused(type: str, text: str, code: str) -> None:
+    model = parsed(f"({type}[2] X) => ({type}[2] Y) {{ Y = Identity(X) }}")
+    assert_raises(code, lambda: choose_inputs(model, None, (), 0, [text]))
+
+
+def test_value_fills_an_input_of_numbers_or_texts() -> None:
+    model = parsed("(float16[2,N] X, string[2] T) => (float16[2,N] Y) { Y = Identity(X) }")
+    (made,) = choose_inputs(model, None, ("N=3",), 0, ["X=-1.5e4", "T=a=b"])
+    X, T = made.arrays
+    assert isinstance(X, np.ndarray)
+    assert isinstance(T, np.ndarray)
+    assert (X.dtype, X.shape, {*X.flat}) == (np.float16, (2, 3), {-15000})
+    assert T.tolist() == ["a=b", "a=b"]
+    assert_raises("usage.options-conflict.two", lambda: choose_inputs(model, Path("in"), (), 0, ["X=1"]))
+
+
+def test_other_values_are_tried_near_the_constant_of_a_comparison() -> None:
+    model = parsed(
+        "(float[2] X, int64 rate) => (float[2] Y) <int64 K = {4}, int64[1] one = {1}>"
+        " { R = Reshape(rate, one) D = Less(K, R) C = Cast <to = 1> (D) Y = Add(X, C) }"
+    )
+    tried = [*choose_inputs(model, None, (), 0), *other_inputs(model, (), 0)]
+    drawn, *others = [each.arrays[1].item() for each in tried]
+    assert (drawn in {0, 1}, others) == (True, [4, 3, 5])
+    assert tried[1].chosen == ("--input rate=4",)
