@@ -110,8 +110,10 @@ class Outcome:
         """The numbers of judged results, unsupported cases and known failures."""
         from conformance.run.results.outcome_counts import OutcomeCounts  # late: see `_finish`
 
-        known = self.criterion.known_failures.total()
-        return OutcomeCounts.count(self.criterion.verdicts.values(), known, self.criterion.settings.level)
+        criterion = self.criterion
+        known = criterion.known_failures.total()
+        loose = criterion.loose_failures.total()
+        return OutcomeCounts.count(criterion.verdicts.values(), known, criterion.settings.level, loose)
 
     @property
     def status(self) -> ExitStatus:

@@ -21,6 +21,7 @@ from conformance.run.expectations.support import SupportCounter
 from conformance.run.results.failure_groups import location_file
 from conformance.run.results.missing_operators import named_operators
 from conformance.run.results.outcome_counts import is_known_failure
+from conformance.run.results.records import is_wrong_otherwise, wrong_kinds
 from conformance.run.results.results_file import UnexpectedKind, unexpected_kind, unnamed_checks
 from conformance.subjects.calling.subject_names import SubjectKind
 
@@ -127,8 +128,8 @@ class UnexpectedGroup:
         verdict: the verdict of the results.
         location: location of the entry in an expectations file that the results contradict; the file alone for
             `PASSES` and `OTHER_CAUSE`; empty if there is none.
-        expected: the verdict in the entry or in the baseline, the violated checks that the entry does not list, or the
-            mutant of the entry.
+        expected: the verdict in the entry or in the baseline, the violated checks that the entry does not list, or how
+            the failure differs from the one of the entry.
     """
 
     kind: UnexpectedKind
@@ -190,7 +191,7 @@ _ENTRY_PREDICATES = {
     UnexpectedKind.PASSES: "{verb} {on}, {expected} expected: remove {them} from the file",
     UnexpectedKind.DIFFERS: "{verb} {on}, {expected} expected: change the verdict",
     UnexpectedKind.VIOLATES: "{verb} {on} by {expected} too: write an entry with the reason",
-    UnexpectedKind.OTHER_CAUSE: "{verb} {on}, but not as {expected}: write an entry with the reason",
+    UnexpectedKind.OTHER_CAUSE: "{verb} {on}, but {expected}: write an entry with the reason",
 }
 """The predicate of a reason, if results contradict an entry of an expectations file."""
 
@@ -286,6 +287,7 @@ class PassCriterion:
         settings: the settings of the criterion.
         verdicts: the number of each verdict by subject and level.
         known_failures: the number of failures at judged levels that are as expected, by subject.
+        loose_failures: the number of those whose entry accepts any wrong outputs.
     """
 
     def __init__(self, settings: CriterionSettings, subjects: Mapping[str, str]) -> None:
@@ -302,6 +304,7 @@ class PassCriterion:
         self._unexpected: dict[UnexpectedGroup, list[str]] = defaultdict(list)
         self.verdicts: dict[str, dict[Level, Counter[Verdict]]] = {name: defaultdict(Counter) for name in subjects}
         self.known_failures: Counter[str] = Counter()
+        self.loose_failures: Counter[str] = Counter()
 
     def find_expectation(self, result: Judged | Result, load: Callable[[], CaseInMemory]) -> Expected | None:
         """Return the expectation that applies to a result, for its record, or None.
@@ -313,10 +316,12 @@ class PassCriterion:
         entry = file.entry_for(result.case) if file else None
         if file is None or entry is None:
             return None
-        is_compared = entry.mutants and result.verdict is entry.verdict and not result.varies
-        return entry.expected(
-            result.case, has_other_cause=bool(is_compared) and _has_other_cause(entry, file, result, load)
+        is_compared = result.verdict is entry.verdict and not result.varies
+        is_other = is_compared and (
+            is_wrong_otherwise(wrong_kinds(result), entry.wrong)
+            or (bool(entry.mutants) and _has_other_cause(entry, file, result, load))
         )
+        return entry.expected(result.case, has_other_cause=is_other)
 
     def assess(self, result: ResultRow, facts: Callable[[], CaseFacts]) -> bool:
         """Count a result, and return whether the run may pass with it.
@@ -344,7 +349,9 @@ class PassCriterion:
             self._supported_operators[subject].update(_typed_operators(facts()))
         kind = self._kind(result, verdict, facts)
         if kind is None:
-            self.known_failures[subject] += is_known_failure(replace(result, unexpected=False))
+            is_known = is_known_failure(replace(result, unexpected=False))
+            self.known_failures[subject] += is_known
+            self.loose_failures[subject] += is_known and result.expected is not None and result.expected.is_loose
             return True
         expected = result.expected if kind in _ENTRY_PREDICATES else None
         location, meant = (expected.location, str(expected.verdict)) if expected else ("", "")
@@ -356,7 +363,9 @@ class PassCriterion:
             case UnexpectedKind.VIOLATES:
                 meant = ", ".join(unnamed_checks(result, self.settings.level, expected.checks if expected else ()))
             case UnexpectedKind.OTHER_CAUSE if expected:
-                location, meant = location_file(location), expected.mutants[0]
+                location = location_file(location)
+                others = f"with other wrong elements than {', '.join(expected.wrong)}"
+                meant = f"not as {expected.mutants[0]}" if expected.mutants else others
         family = facts().family
         if self._kinds.get(subject) == SubjectKind.BACKEND:
             family = backend_family_titles().get(family, family)

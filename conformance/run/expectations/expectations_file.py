@@ -28,6 +28,7 @@ from conformance.base.verdicts import Verdict
 from conformance.run.expectations.conditions import Condition, ConditionContext, parse_condition, string_tuple
 from conformance.run.expectations.support import Support, parse_supports
 from conformance.run.results.records import Expected
+from conformance.run.results.violations import WrongKind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -41,7 +42,22 @@ SUITE_CORPUS = "onnx-conformance"
 VERDICT_KEYS = tuple(str(verdict) for verdict in Verdict if verdict is not Verdict.PASS)
 """The keys of an `[[expect]]` table that list cases, each named after the expected verdict."""
 
-_KEYS = ("reason", "issue", "mutants", "when", "checks", "intermittent", "except", *VERDICT_KEYS, "cases", "verdict")
+WRONG_KINDS = (*map(str, WrongKind), "no_array", "output_type", "output_shape", "interpretation")
+"""The values of the key `wrong`: kinds of wrong elements, and violations of whole outputs."""
+
+_KEYS = (
+    "reason",
+    "issue",
+    "mutants",
+    "wrong",
+    "when",
+    "checks",
+    "intermittent",
+    "except",
+    *VERDICT_KEYS,
+    "cases",
+    "verdict",
+)
 
 
 @dataclass(frozen=True)
@@ -60,6 +76,7 @@ class Expectation:
         checks: names of the checks that a graph optimizer may violate; empty if it may violate any check.
         intermittent: whether a case may also pass, because the failure depends on chance.
         mutants: ids of mutants. The first explains each failure, alone or together with others; empty if unknown.
+        wrong: the kinds of the wrong elements of the outputs; empty if any are expected.
         table: index of the `[[expect]]` table.
         key: key of the table that lists the cases.
     """
@@ -75,6 +92,7 @@ class Expectation:
     checks: tuple[str, ...] = ()
     intermittent: bool = False
     mutants: tuple[str, ...] = ()
+    wrong: tuple[str, ...] = ()
     table: int = 0
     key: str = "cases"
 
@@ -113,6 +131,7 @@ class Expectation:
             list(self.checks),
             intermittent=self.intermittent,
             mutants=list(self.mutants),
+            wrong=list(self.wrong),
             has_other_cause=has_other_cause,
         )
 
@@ -339,6 +358,9 @@ def _parse_table(location: _EntryLocation, number: int, table: Mapping[str, Any]
     if checks and set(verdicts.values()) != {Verdict.FAIL}:
         raise ExpectationsError("malformed-entry.checks", location=location, verdicts=list(verdicts.values()))
     mutants = _parse_patterns(location, table, "mutants")
+    wrong = _parse_patterns(location, table, "wrong")
+    if unknown := sorted(set(wrong) - set(WRONG_KINDS)):
+        raise ExpectationsError("malformed-entry.wrong", location=location, given=unknown[0], known=WRONG_KINDS)
     return [
         Expectation(
             cases=_parse_patterns(location, table, key),
@@ -352,6 +374,7 @@ def _parse_table(location: _EntryLocation, number: int, table: Mapping[str, Any]
             checks=checks,
             intermittent=table.get("intermittent", False),
             mutants=mutants,
+            wrong=wrong if verdict is Verdict.FAIL else (),
             table=number,
             key=key,
         )

@@ -40,6 +40,7 @@ from conformance.run.expectations.support import SupportCounter
 from conformance.run.mutants import mutants_by_id
 from conformance.run.results.failure_groups import CaseResult, FailureGrouper, cause_text, group_failures
 from conformance.run.results.known_faults import known_faults_in
+from conformance.run.results.records import is_wrong_otherwise, wrong_kinds
 from conformance.run.results.results_file import (
     UnexpectedKind,
     difference_from_entry,
@@ -59,7 +60,7 @@ if TYPE_CHECKING:
     from conformance.run.results.records import DiagnosisRecord, ResultRow, SubjectRecord
     from conformance.run.results.results_file import Results
 
-_CAUSE_KEYS = ("reason", "issue", "mutants", "checks", "intermittent")
+_CAUSE_KEYS = ("reason", "issue", "mutants", "wrong", "checks", "intermittent")
 
 MAX_ROUNDS = 1000
 """Largest number of rounds of updates; each round removes something, so fewer are needed."""
@@ -82,6 +83,7 @@ class MissingEntry:
             unsupported case is the message of the subject.
         issue: address of the issue about the known fault, or empty.
         mutants: the mutant of the diagnosis, and those together with which it explains some of the cases.
+        wrong: the kinds of the wrong elements, if no mutant explains the failures.
     """
 
     number: int
@@ -92,6 +94,7 @@ class MissingEntry:
     reason: str = ""
     issue: str = ""
     mutants: tuple[str, ...] = ()
+    wrong: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -177,6 +180,10 @@ class _SubjectResults:
     is_complete: bool
     subject: SubjectRecord
     run: Results
+
+    def wrong_kinds(self, case: str) -> tuple[str, ...]:
+        """Return what is wrong with the outputs of a failing case, sorted; empty if it is unknown."""
+        return tuple(sorted(wrong_kinds(self.run.results[self.subject.id, case])))
 
 
 @dataclass
@@ -346,6 +353,7 @@ def _add_entries(
             issue=issue,
             checks=entry.checks,
             mutants=entry.mutants,
+            wrong=entry.wrong,
             key=entry.verdict,
         )
         tables.append(_new_table(added))
@@ -404,7 +412,7 @@ def _join_causes(tables: list[_EntryTable], results: _SubjectResults) -> None:
     applied = _applied_entries(tables, results)
     for other in [table for table in tables if table.entries]:
         for table in tables[: tables.index(other)]:
-            if not table.entries or _cause_of(table.entries[0]) != _cause_of(other.entries[0]):
+            if not table.entries or not _has_cause_of(table, other):
                 continue
             has_exceptions = bool(table.entries[0].exceptions or other.entries[0].exceptions)
             if has_exceptions and not results.is_complete:
@@ -436,6 +444,12 @@ def _cause_of(entry: Expectation) -> tuple[object, ...]:
     return entry.reason, entry.issue, condition, entry.checks, entry.intermittent, entry.mutants[:1]
 
 
+def _has_cause_of(table: _EntryTable, other: _EntryTable) -> bool:
+    """Return whether two tables have one cause; kinds of wrong elements are compared if both list failures."""
+    wrong = {entry.wrong for entry in (*table.entries, *other.entries) if entry.verdict is Verdict.FAIL}
+    return len(wrong) < 2 and _cause_of(table.entries[0]) == _cause_of(other.entries[0])
+
+
 def _cases_without_exceptions(entry: Expectation, results: _SubjectResults) -> tuple[str, ...]:
     """Return the patterns of an entry; the ids of its other cases replace a pattern that matches an excepted case."""
     cases: list[str] = []
@@ -450,7 +464,7 @@ def _applied_entries(tables: Sequence[_EntryTable], results: _SubjectResults) ->
     """Return the cause and the verdict that the tables give for each case of the run."""
     expectations = Expectations("", tuple(_entries_of(tables)))
     found = ((case, expectations.entry_for(case)) for case in results.results)
-    return {case: (entry.verdict, *_cause_of(entry)) for case, entry in found if entry is not None}
+    return {case: (entry.verdict, entry.wrong, *_cause_of(entry)) for case, entry in found if entry is not None}
 
 
 def _entries_of(tables: Sequence[_EntryTable]) -> list[Expectation]:
@@ -523,6 +537,8 @@ def _entry_updates(entries: Sequence[Expectation], results: _SubjectResults) -> 
         entry = entries[number]
         recorded = result.expected
         is_other = recorded is not None and recorded.has_other_cause and tuple(recorded.mutants) == entry.mutants
+        if entry.wrong and result.verdict is entry.verdict:
+            is_other = is_other or is_wrong_otherwise(results.wrong_kinds(case), entry.wrong)
         expected = entry.expected(case, has_other_cause=is_other)
         difference = difference_from_entry(result, expected, fail_level(results.run.header))
         if difference is None or case not in results.judged:
@@ -566,7 +582,7 @@ def _update_entry(
     """
     place = table.entries.index(entry)
     has_one_new_verdict = len(update.changed) == 1 and not update.kept and not update.removed
-    is_plain = not (entry.checks or entry.mutants or update.changed.keys() & set(table.verdicts))
+    is_plain = not (entry.checks or entry.mutants or entry.wrong or update.changed.keys() & set(table.verdicts))
     if has_one_new_verdict and is_complete and is_plain:
         table.entries[place] = replace(entry, verdict=next(iter(update.changed)))
         return []
@@ -574,7 +590,7 @@ def _update_entry(
     left = _without_cases(entry, update.kept, removed, is_complete=is_complete)
     table.entries[place : place + 1] = [left] if left.cases else []
     table.entries = [replace(one, exceptions=left.exceptions) for one in table.entries]
-    origin = replace(entry, exceptions=(), checks=(), mutants=(), intermittent=False)
+    origin = replace(entry, exceptions=(), checks=(), mutants=(), wrong=(), intermittent=False)
     return [
         _new_table(
             replace(origin, cases=_literal(cases), verdict=verdict, key=str(verdict)),
@@ -622,7 +638,12 @@ def _write_entries(table: _EntryTable) -> None:
             added.append((str(entry.verdict), entry.cases))
     for key in {"cases", *VERDICT_KEYS} & item.keys() - written.keys():
         item.remove(key)
-    for key, strings in (("mutants", first.mutants), *((key, entry.cases) for key, entry in written.items())):
+    wrong = next((entry.wrong for entry in table.entries if entry.wrong), ())
+    for key, strings in (
+        ("mutants", first.mutants),
+        ("wrong", wrong),
+        *((key, entry.cases) for key, entry in written.items()),
+    ):
         _set_strings(item, key, strings)
     if "except" in item:
         _set_strings(item, "except", first.exceptions)
@@ -774,25 +795,26 @@ def _entries_of_cause(group: FailureGroup, number: int, results: _SubjectResults
     """Yield the missing entries of a cause.
 
     The cases of a known fault have an entry of their own, unless a diagnosis explains the whole group. Cases with
-    different violated checks have different entries.
+    different violated checks have different entries. So have cases with wrong elements of different kinds, if no mutant
+    of the catalogue explains them.
     """
+    mutants = _mutants_of_cause(group.diagnosis, results) if group.diagnosis else ()
     faults = {case: _known_fault(case, results) for case in group.cases}
-    parts: dict[tuple[KnownFault | None, tuple[str, ...]], list[str]] = defaultdict(list)
+    parts: dict[tuple[KnownFault | None, tuple[str, ...], tuple[str, ...]], list[str]] = defaultdict(list)
     for case in sorted(group.cases):
         checks = results.checks[case] if group.verdict == Verdict.FAIL else ()
-        parts[None if group.diagnosis else faults[case], checks].append(case)
-    for (fault, checks), cases in parts.items():
+        wrong = () if checks or mutants else results.wrong_kinds(case)
+        parts[None if group.diagnosis else faults[case], checks, wrong].append(case)
+    for (fault, checks, wrong), cases in parts.items():
         found = [fault] if fault else list(dict.fromkeys(filter(None, map(faults.__getitem__, cases))))
         known = "; ".join(f"{one.title} ({one.location})" for one in found)
-        mutants: tuple[str, ...] = ()
         reason = known
         if group.diagnosis:
             reason = cause_text(group.diagnosis) + (f"; known fault: {known}" if known else "")
-            mutants = _mutants_of_cause(group.diagnosis, results)
         if group.verdict == Verdict.UNSUPPORTED:
             reason = group.message or group.text or "The subject does not support the case."
         issue = _issue_address(found[0].upstream) if len(found) == 1 else ""
-        yield MissingEntry(number, group.verdict, group.sentence, tuple(cases), checks, reason, issue, mutants)
+        yield MissingEntry(number, group.verdict, group.sentence, tuple(cases), checks, reason, issue, mutants, wrong)
 
 
 def _mutants_of_cause(diagnosis: DiagnosisRecord, results: _SubjectResults) -> tuple[str, ...]:
@@ -841,7 +863,12 @@ def _new_table(entry: Expectation, when: Any = None, number: int | None = None) 
     item["reason"] = entry.reason
     if entry.issue:
         item["issue"] = entry.issue
-    for key, strings in (("checks", entry.checks), ("mutants", entry.mutants), (entry.key, entry.cases)):
+    for key, strings in (
+        ("checks", entry.checks),
+        ("mutants", entry.mutants),
+        ("wrong", entry.wrong),
+        (entry.key, entry.cases),
+    ):
         if strings:
             item[key] = _string_list(strings, key)
     if when is not None:

@@ -27,7 +27,7 @@ from conformance.exact.models.summaries import (
     tensor_preview,
 )
 from conformance.run.results.records import BadElement, OutputEvidence
-from conformance.run.results.violations import Violation, ViolationKind
+from conformance.run.results.violations import Violation, ViolationKind, WrongKind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,6 +61,7 @@ def compare_output(output: ExpectedTensor, actual: object, data_set: int) -> Out
         evidence,
         violation=Violation(ViolationKind.ELEMENTS, count=wrong, of=acceptable.size),
         wrong=wrong,
+        wrong_kinds=_wrong_kinds(output, array, ~acceptable),
         first_bad=_bad_element(output, array, index),
         actual=tensor_preview(output.name, array),
     )
@@ -198,6 +199,43 @@ def format_array(array: Any) -> str:
         return "nothing" if array is None else f"({', '.join(map(format_array, array))})"
     more = ", …" if array.size > MAX_SHOWN_ELEMENTS else ""
     return f"[{', '.join(shortest_decimal(element) for element in array.flat[:MAX_SHOWN_ELEMENTS])}{more}]"
+
+
+MAX_NEAR_BOUNDS = 16
+"""Largest error of an element that counts as nearly right, in bounds; or an eighth of the expected value."""
+
+
+def _wrong_kinds(output: ExpectedTensor, actual: Array, wrong: Array) -> list[WrongKind]:
+    """Return the kinds of the wrong elements of an output, sorted.
+
+    Args:
+        wrong: which elements are wrong (bool, the output's shape).
+    """
+    found: set[WrongKind] = set()
+    near: Array = np.zeros(1, dtype=np.bool_)
+    if output.choices is not None or actual.dtype.kind in "OSU":
+        found.add(WrongKind.VALUE)
+    else:
+        got = actual[wrong].astype(np.float64)
+        expected = output.expected[wrong].astype(np.float64)
+        limit = np.maximum(np.abs(expected) / 8, 1.0 if actual.dtype.kind in "iu" else 0.0)
+        if output.bound is not None:
+            limit = np.maximum(limit, MAX_NEAR_BOUNDS * output.bound[wrong])
+        with np.errstate(all="ignore"):
+            is_number = np.isfinite(expected)
+            near = is_number & (np.abs(got - expected) <= limit)
+            negated = np.abs(got + expected) <= limit
+        far = np.isfinite(got) & is_number & ~near
+        found |= {WrongKind.NEAR} if near.any() else set()
+        found |= {WrongKind.NAN} if np.isnan(got).any() else set()
+        found |= {WrongKind.INFINITY} if np.isinf(got).any() else set()
+        found |= {WrongKind.NUMBER} if (np.isfinite(got) & ~is_number).any() else set()
+        if not got[far].any():
+            found |= {WrongKind.ZERO} if far.any() else set()
+        else:
+            found.add(WrongKind.SIGN if negated[far].all() else WrongKind.FAR)
+    is_every = wrong.size > 1 and wrong.all() and not near.any()
+    return sorted(found | ({WrongKind.EVERY} if is_every else set()))
 
 
 INTERPRETATION_CACHE_SIZE = 512

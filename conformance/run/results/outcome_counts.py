@@ -32,7 +32,8 @@ class OutcomeCounts(Struct, frozen=True):
     """Numbers of results at the levels that can fail a run; a case counts once for each subject.
 
     `judged` excludes unsupported and skipped results. `known_failures` are failures that an expectation or a baseline
-    explains. `weaker_failures` is the number of failures at level `should` if only level `must` can fail the run.
+    explains; of `loose_failures`, the entry accepts any wrong outputs. `weaker_failures` is the number of failures at
+    level `should` if only level `must` can fail the run.
     """
 
     results: Count
@@ -41,16 +42,18 @@ class OutcomeCounts(Struct, frozen=True):
     skipped: Count
     known_failures: Count
     weaker_failures: Count
+    loose_failures: Count = 0
 
     @property
     def sentence(self) -> str:
-        """The counts as a phrase: `190 of 2,506 judged, 2,316 unsupported, 289 known failures`."""
+        """The counts as a phrase: `190 of 2,506 judged, 2,316 unsupported, 289 known failures (12 with any output)`."""
+        loose = f" ({self.loose_failures:,} with any output)" if self.loose_failures else ""
         return ", ".join(
             [
                 f"{self.judged:,} of {self.results:,} judged",
                 *([f"{self.unsupported:,} unsupported"] if self.unsupported else []),
                 *([f"{self.skipped:,} skipped"] if self.skipped else []),
-                *([_plural(self.known_failures, "known failure")] if self.known_failures else []),
+                *([_plural(self.known_failures, "known failure") + loose] if self.known_failures else []),
             ]
         )
 
@@ -64,7 +67,7 @@ class OutcomeCounts(Struct, frozen=True):
 
     @classmethod
     def count(
-        cls, verdicts: Iterable[Mapping[Any, Mapping[Any, int]]], known_failures: int, level: Level
+        cls, verdicts: Iterable[Mapping[Any, Mapping[Any, int]]], known_failures: int, level: Level, loose: int = 0
     ) -> OutcomeCounts:
         """Return the counts of some subjects.
 
@@ -72,6 +75,7 @@ class OutcomeCounts(Struct, frozen=True):
             verdicts: for each subject, the number of each verdict by level.
             known_failures: number of known failures of these subjects at the levels that `level` includes.
             level: the fail level of the run.
+            loose: number of those whose entry accepts any wrong outputs.
         """
         results = judged = unsupported = skipped = weaker = 0
         for by_level in verdicts:
@@ -85,7 +89,7 @@ class OutcomeCounts(Struct, frozen=True):
                 judged += defects + counts.get(Verdict.PASS, 0)
                 unsupported += counts.get(Verdict.UNSUPPORTED, 0)
                 skipped += counts.get(Verdict.SKIPPED, 0)
-        return cls(results, judged, unsupported, skipped, known_failures, weaker)
+        return cls(results, judged, unsupported, skipped, known_failures, weaker, loose)
 
     @classmethod
     def of_runs(cls, runs: Iterable[Results]) -> OutcomeCounts:
@@ -97,8 +101,9 @@ class OutcomeCounts(Struct, frozen=True):
     def of_run(cls, run: Results) -> OutcomeCounts:
         """Return the counts of a run."""
         level = fail_level(run.header)
-        known = sum(1 for row in _known_failures(run) if row.level.is_within(level))
-        return cls.count(run.footer.verdicts.values(), known, level)
+        known = [row for row in _known_failures(run) if row.level.is_within(level)]
+        loose = sum(1 for row in known if row.expected is not None and row.expected.is_loose)
+        return cls.count(run.footer.verdicts.values(), len(known), level, loose)
 
 
 def is_known_failure(result: ResultRow) -> bool:

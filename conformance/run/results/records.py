@@ -16,7 +16,7 @@ from conformance.corpus.cases.case_loading import DataSetPreview, ExpectedOutput
 from conformance.corpus.cases.corpus import corpus_label
 from conformance.exact.clauses import clauses, family_titles
 from conformance.exact.models.summaries import ModelSummary, TensorPreview
-from conformance.run.results.violations import Violation
+from conformance.run.results.violations import Violation, ViolationKind, WrongKind
 from conformance.subjects.calling.subject_names import SubjectKind
 
 if TYPE_CHECKING:
@@ -253,7 +253,7 @@ class OutputEvidence(StoredRecord):
 
     `max_ulp` is the largest error in ULP of the expected value. `error_over_bound` is the largest error divided by the
     bound, and `worst_index` is the index of the element with this error. All are absent if the error of a wrong element
-    is not finite. `wrong` is the number of elements that are not acceptable.
+    is not finite. `wrong` is the number of elements that are not acceptable, and `wrong_kinds` has their kinds.
     """
 
     data_set: Count
@@ -264,6 +264,7 @@ class OutputEvidence(StoredRecord):
     worst_index: list[Count] | None = None
     violation: Violation | None = None
     wrong: Count | None = None
+    wrong_kinds: list[WrongKind] = []
     first_bad: BadElement | None = None
     actual: TensorPreview | None = None
 
@@ -272,7 +273,8 @@ class Expected(StoredRecord):
     """The verdict that an entry of an expectations file gives for a case, with its reason and its location.
 
     With `intermittent`, the case may also pass. `mutants` has the ids of mutants of which the first explains the
-    failure, alone or together with others. `has_other_cause` is true if the recorded outputs are not theirs.
+    failure, alone or together with others. `wrong` has the kinds of the wrong elements. `has_other_cause` is true if
+    the failure is not theirs.
     """
 
     verdict: Verdict
@@ -282,7 +284,13 @@ class Expected(StoredRecord):
     checks: list[str] = []
     intermittent: bool = False
     mutants: list[NonEmpty] = []
+    wrong: list[NonEmpty] = []
     has_other_cause: bool = False
+
+    @property
+    def is_loose(self) -> bool:
+        """Whether the entry accepts a failure with any wrong outputs."""
+        return self.verdict is Verdict.FAIL and not (self.mutants or self.wrong or self.checks)
 
 
 class RewriteCheck(StoredRecord):
@@ -456,6 +464,40 @@ class Result(ResultRow, kw_only=True, tag_field="record", tag="result"):
         """Return the record of what a subject did, with what the run thinks of it."""
         did = {name: getattr(judged, name) for name in Judged.__struct_fields__}
         return cls(**did, **{name: getattr(assessment, name) for name in Assessment.__struct_fields__})
+
+
+def wrong_kinds(result: Judged | Result) -> frozenset[str]:
+    """Return what is wrong with the outputs of a failing backend, over all data sets: kinds of elements, or violations.
+
+    It is empty for a graph optimizer, for another verdict, and for a record that does not have the kinds.
+    """
+    if result.verdict is not Verdict.FAIL or result.checks:
+        return frozenset()
+    found: set[str] = set()
+    for output in result.outputs:
+        if output.violation is None:
+            continue
+        if output.violation.kind is not ViolationKind.ELEMENTS:
+            found.add(str(output.violation.kind))
+        elif output.wrong_kinds:
+            found.update(map(str, output.wrong_kinds))
+        else:
+            return frozenset()
+    return frozenset(found or {str(WrongKind.OTHER)})
+
+
+def is_wrong_otherwise(kinds: Collection[str], listed: Collection[str]) -> bool:
+    """Return whether a failure has wrong elements of other kinds than an entry of an expectations file lists.
+
+    Elements that are nearly right depend on the processor, so they count only if the failure has no others.
+
+    Args:
+        kinds: the kinds of the failure; empty if they are unknown.
+        listed: the kinds of the entry; empty if it accepts any.
+    """
+    distinct = set(kinds) - {WrongKind.NEAR} or set(kinds)
+    accepted = {*listed, *([WrongKind.NEAR] if WrongKind.FAR in listed else [])}
+    return bool(listed) and not distinct <= accepted
 
 
 def effective_level(result: ResultRow | CaseJudgement, case: Level) -> Level:

@@ -182,6 +182,24 @@ class ViolationKind(StrEnum):
     )
 
 
+class WrongKind(StrEnum):
+    """The kinds of wrong elements of outputs, coarse enough to be the same on every processor.
+
+    `ZERO` and `SIGN` mean that all distant elements of an output are zero, or have the wrong sign alone.
+    """
+
+    NAN = "nan"
+    INFINITY = "infinity"
+    NUMBER = "number"
+    ZERO = "zero"
+    SIGN = "sign"
+    FAR = "far"
+    NEAR = "near"
+    VALUE = "value"
+    EVERY = "every"
+    OTHER = "other"
+
+
 class Violation(StoredRecord):
     """A fault of an output or of a rewritten model, as data. Reports show its sentence.
 

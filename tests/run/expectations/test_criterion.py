@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from dataclasses import replace
 
 import pytest
 from runs_in_memory import make_header, make_result, with_fields
@@ -101,6 +102,28 @@ class TestExpectations:
         criterion = new_criterion(entries=[expecting("test_x")])
         assert judge(criterion, FAIL)
         assert not reasons(criterion)
+
+    @pytest.mark.parametrize(
+        ("listed", "kinds", "accepted"),
+        [
+            (["nan"], ["nan", "near"], True),
+            (["nan", "every"], ["nan"], True),
+            (["far"], ["near"], True),
+            (["nan"], ["every", "nan"], False),
+            (["nan"], ["near"], False),
+            (["near"], ["far", "near"], False),
+            (["other"], ["nan"], False),
+            (["nan"], [], True),
+            ([], ["far"], True),
+        ],
+    )
+    def test_failure_with_other_wrong_elements_is_unexpected(self, listed, kinds, accepted):
+        criterion = new_criterion(entries=[replace(expecting("test_x"), wrong=tuple(listed))])
+        violation = {"kind": "elements", "count": 1, "of": 2}
+        output = {"data_set": 0, "name": "y", "check": "bound", "violation": violation, "wrong_kinds": kinds}
+        assert judge(criterion, FAIL, outputs=[output]) is accepted
+        assert criterion.loose_failures["acme"] == (not listed)
+        assert bool(reasons(criterion)) is not accepted
 
     def test_unexpected_passes_of_a_file_are_one_reason(self):
         criterion = new_criterion(entries=[expecting("test_y", "test_x", "test_z")])

@@ -78,6 +78,7 @@ MALFORMED = {
     "with one table of expectations": (HEAD + "[expect]\n", "malformed", ()),
     "with an entry that is a number": (HEAD + "expect = [1]\n", "malformed-entry", ("entry 1", "cases")),
     "with an empty entry": (ENTRY, "malformed-entry", (":2", "cases")),
+    "with an entry with an unknown kind": (WHOLE + "wrong = 'nans'\n", "malformed-entry", (":2", "nans", "nan?")),
     "with an entry that is intermittent to a degree": (WHOLE + "intermittent = 1\n", "malformed-entry", (":2", "1")),
     "with an entry that has another key": (WHOLE + "level = 1\n", "malformed-entry", (":2", "level")),
     "without cases": (ENTRY + 'cases = []\nverdict = "fail"\nreason = "x"\n', "malformed-entry", (":2", "cases")),

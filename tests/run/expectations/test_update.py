@@ -62,6 +62,11 @@ def ran(verdicts, *, level="must", of=None, version="1.0", diagnoses=(), **more)
     return make_run("results.jsonl", header, map(plain_case, verdicts), results, footer)
 
 
+def wrong_output(*kinds):
+    violation = {"kind": "elements", "count": 1, "of": 2}
+    return {"data_set": 0, "name": "y", "check": "bound", "wrong": 1, "violation": violation, "wrong_kinds": kinds}
+
+
 def update(text, changes=(), **more) -> str:
     return update_expectations(text, NAME, ran({**AS_TOLD, **dict(changes)}), **more).text
 
@@ -78,6 +83,16 @@ class TestChanges:
         other = {"verdict": "fail", "reason": "", "mutants": ["adam.v_sum"], "has_other_cause": True}
         updated = update_expectations(text, NAME, ran(AS_TOLD, expected=other)).text
         assert text != updated == update(text, dict.fromkeys(AS_TOLD, "pass"))
+
+    def test_failure_with_wrong_elements_of_other_kinds_gets_an_entry_of_its_own(self):
+        run = ran({"test_n1": "fail", "test_n2": "fail"}, outputs=[wrong_output("nan", "near")])
+        first = update_expectations(HEAD, NAME, run, NewEntries(by_cause=True)).text
+        assert [entry.wrong for entry in parse_expectations(first, NAME).entries] == [("nan", "near")]
+        better = ran(dict.fromkeys(run.case_rows, "fail"), outputs=[wrong_output("nan")])
+        assert update_expectations(first, NAME, better).text == first
+        other = ran(dict.fromkeys(run.case_rows, "fail"), outputs=[wrong_output("number")])
+        second = update_expectations(first, NAME, other, NewEntries(by_cause=True)).text
+        assert [entry.wrong for entry in parse_expectations(second, NAME).entries] == [("number",)]
 
     def test_passing_case_of_an_intermittent_entry_stays(self):
         text = TEXT.replace("\nreason = ", "\nintermittent = true\nreason = ")

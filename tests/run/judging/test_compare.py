@@ -59,6 +59,26 @@ def test_evidence_has_output_check_and_data_set():
     assert (evidence.name, evidence.check, evidence.data_set) == ("Y", "bound", 3)
 
 
+@pytest.mark.parametrize(
+    ("output", "actual", "kinds"),
+    [
+        (exact(1.0, 2.0), float32(NAN, 2.0), ["nan"]),
+        (exact(1.0, 2.0), float32(INF, -INF), ["every", "infinity"]),
+        (exact(NAN, INF), float32(7.0, 7.0), ["every", "number"]),
+        (exact(1.0, 2.0, 3.0), float32(0.0, 0.0, 3.0), ["zero"]),
+        (exact(1.0, 2.0), float32(-1.0, -2.0), ["every", "sign"]),
+        (exact(1.0, 2.0, 3.0), float32(-1.0, 0.0, 3.0), ["far"]),
+        (exact(8.0, 2.0), float32(8.5, 7.0), ["far", "near"]),
+        (bounded([0.0], [1.0]), np.float32([16.0]), ["near"]),
+        (bounded([0.0], [1.0]), np.float32([17.0]), ["far"]),
+        (ExpectedTensor("Y", np.uint8([3, 9])), np.uint8([4, 0]), ["near", "zero"]),
+        (index([1, 0], [[False, True], [True, False]]), np.int64([0, 0]), ["value"]),
+    ],
+)
+def test_kinds_of_wrong_elements(output, actual, kinds):
+    assert compare_output(output, actual, 0).wrong_kinds == kinds
+
+
 OTHER_NAN = np.array([0xFFC12345], dtype=np.uint32).view(np.float32)
 INTEGER = ExpectedTensor("Y", np.array([2**53 + 1], dtype=np.int64))
 EMPTY = ExpectedTensor("Y", np.zeros((2, 0), dtype=np.float32))
