@@ -82,7 +82,7 @@ def blame(
         raise typer.Exit(ExitStatus.FAILS if has_fault else ExitStatus.PASSES)
     known = None if resume is None or (resume == json and not resume.exists()) else read_document(resume)
     with shared_weights([model, second_model or model], [first, second]) as scratch:
-        audited, models = read_models(model, second_model, scratch)
+        audited, models = read_models(model, second_model, scratch, is_rewritten=rewriter is not None)
         opened.data_folder = audited.data_folder
         _print_unmatched(models, takes_output)
         data_sets = round_inputs(models, choose_inputs(audited.original, inputs, shape or (), seed, input_value or ()))

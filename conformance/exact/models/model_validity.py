@@ -31,7 +31,7 @@ from conformance.exact.models.graphs import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Container, Iterator, Sequence
     from pathlib import Path
 
     from conformance.exact.models.graphs import FunctionName
@@ -322,6 +322,24 @@ def invalid_model(path: Path, model: onnx.ModelProto, violation: str) -> ModelEr
                 "newer-than-onnx", path=path, what=what, version=version, installed=installed, known=known
             )
     return ModelError("invalid", path=path, fault=violation.rstrip(". "))
+
+
+def open_outputs(model: onnx.ModelProto) -> set[str]:
+    """Return the names of the outputs of a known element type whose rank is not declared."""
+    tensors = {value.name: value.type.tensor_type for value in model.graph.output}
+    return {name for name, type in tensors.items() if type.elem_type and not type.HasField("shape")}
+
+
+def with_known_ranks(model: onnx.ModelProto, names: Container[str]) -> onnx.ModelProto:
+    """Return a model in which some outputs without a shape have one, for onnx's checker, which rejects open ranks."""
+    lacking = {name for name in open_outputs(model) if name in names}
+    if not lacking:
+        return model
+    model = copy_of(model)
+    for value in model.graph.output:
+        if value.name in lacking:
+            value.type.tensor_type.shape.SetInParent()
+    return model
 
 
 def model_violation(model: onnx.ModelProto, *, shapes: bool = False) -> str | None:

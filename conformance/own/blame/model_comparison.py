@@ -20,7 +20,7 @@ from conformance.base.verdicts import Verdict
 from conformance.exact.models.external_data import external_bytes, external_tensors, load_tensor
 from conformance.exact.models.graphs import call_expansion_problem, copy_of
 from conformance.exact.models.input_files import required_input_names
-from conformance.exact.models.model_validity import find_new_faults, model_violation
+from conformance.exact.models.model_validity import find_new_faults, model_violation, open_outputs, with_known_ranks
 from conformance.own.graphs.intermediate_values import SubjectRefused, run_once, set_data_folder
 from conformance.subjects.calling.harness import has_type, type_name_of
 from conformance.subjects.calling.request import CaseEnded, call_running_subject
@@ -207,7 +207,9 @@ def find_fault(model: onnx.ModelProto, rewritten: onnx.ModelProto) -> str:
     before, after = ([value.name for value in each.graph.output] for each in (model, rewritten))
     if len(before) != len(after):
         return f"it has {len(after)} outputs instead of {len(before)}"
-    if fault := model_violation(rewritten) or next(find_new_faults(model, rewritten), ""):
+    if fault := model_violation(with_known_ranks(rewritten, open_outputs(model))) or next(
+        find_new_faults(model, rewritten), ""
+    ):
         return fault
     return call_expansion_problem(rewritten) or ""
 

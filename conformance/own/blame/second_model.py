@@ -15,11 +15,12 @@ import numpy as np
 import onnx
 from onnx import helper
 
-from conformance.base.errors import UsageError
+from conformance.base.errors import ModelError, UsageError
 from conformance.base.serialization.printable_text import one_line
 from conformance.exact.models.arrays import dtype_of, have_same_bits, is_floating, type_name
 from conformance.exact.models.graphs import copy_of, find_producers, is_operator, names_in_model, names_taken_by
 from conformance.exact.models.input_files import constant_node_values, required_input_names, required_inputs
+from conformance.exact.models.model_validity import open_outputs
 from conformance.exact.models.renaming import FreshNames, renamed_copy
 from conformance.own.blame.value_matching import ValueMatching
 from conformance.own.graphs.cutting import GraphParts, without_unused
@@ -86,12 +87,19 @@ def round_inputs(models: MatchedModels | None, data_sets: Sequence[InputSet]) ->
     ]
 
 
-def read_models(first: Path, second: Path | None, scratch: Path | None) -> tuple[LoadedModel, MatchedModels | None]:
+def read_models(
+    first: Path, second: Path | None, scratch: Path | None, *, is_rewritten: bool = False
+) -> tuple[LoadedModel, MatchedModels | None]:
     """Return the model; with a second model, the first one of both after they are matched, and both.
 
     For `scratch` see `LoadedModel.read`.
+
+    Raises:
+        ModelError: a model cannot be read, or a graph optimizer cannot read it because the rank of an output is open.
     """
     audited = LoadedModel.read(first, scratch=scratch)
+    if is_rewritten and (names := open_outputs(audited.original)):
+        raise ModelError("output-without-shape.rewritten", name=str(first), output=min(names))
     if second is None:
         return audited, None
     models = match_models(audited, LoadedModel.read(second, scratch=scratch))

@@ -41,7 +41,14 @@ from conformance.exact.models.graphs import (
     with_inferred_types,
 )
 from conformance.exact.models.input_files import MAX_DENSE_ELEMENTS
-from conformance.exact.models.model_validity import MAX_MODEL_BYTES, invalid_model, model_violation, read_model
+from conformance.exact.models.model_validity import (
+    MAX_MODEL_BYTES,
+    invalid_model,
+    model_violation,
+    open_outputs,
+    read_model,
+    with_known_ranks,
+)
 from conformance.own.graphs.inlining import inline_functions
 from conformance.subjects.calling.harness import MAX_LOADED_BYTES as MAX_MERGED_BYTES
 
@@ -108,7 +115,7 @@ class LoadedModel:
         twice = next((name for name in names if names.count(name) > 1), None) if len(set(names)) < len(names) else None
         if twice is not None:  # onnx's checker accepts it
             raise invalid_model(path, model, f"the graph lists the output {twice} twice")
-        violation = model_violation(without_external_data(model))
+        violation = model_violation(with_known_ranks(without_external_data(model), open_outputs(model)))
         if violation is not None:
             raise invalid_model(path, model, violation)
         prepared = with_inferred_types(inline_functions(model))
@@ -214,12 +221,14 @@ def _has_needed_bytes(tensor: onnx.TensorProto) -> bool:
 def complete(model: onnx.ModelProto, name: str) -> None:
     """Sort the nodes of a model, and declare the types and shapes of its outputs, in place.
 
+    An output of a known element type stays without shape if its rank cannot be inferred; a run then has it.
+
     Args:
         model: the model.
         name: the name of the model for an error.
 
     Raises:
-        ModelError: the nodes have a cycle, or the shape of an output cannot be inferred.
+        ModelError: the nodes have a cycle, or the type of an output cannot be inferred.
     """
     for holder in (model.graph, *model.functions):
         _sort_nodes(holder, frozenset(), name)
@@ -228,9 +237,10 @@ def complete(model: onnx.ModelProto, name: str) -> None:
         {value.name: value for value in with_inferred_types(inline_functions(model)).graph.output} if lacking else {}
     )
     for value in lacking:
-        if not _is_declared(inferred[value.name]):
-            raise ModelError("output-without-shape", name=name, output=value.name)
-        value.CopyFrom(inferred[value.name])
+        if _is_declared(inferred[value.name]) or not value.type.tensor_type.elem_type:
+            value.CopyFrom(inferred[value.name])
+        if not value.type.WhichOneof("value") or (not _is_declared(value) and not value.type.tensor_type.elem_type):
+            raise ModelError("output-without-shape.type", name=name, output=value.name)
 
 
 def _own_constants(graph: onnx.GraphProto | onnx.FunctionProto) -> set[str]:

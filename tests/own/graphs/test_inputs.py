@@ -372,7 +372,8 @@ def test_value_of_a_compared_input_leads_to_a_branch_that_runs(
 )
 def test_value_that_the_input_cannot_have_is_refused(type: str, text: str, code: str) -> None:
     model = parsed(f"({type}[2] X) => ({type}[2] Y) {{ Y = Identity(X) }}")
-    assert_raises(code, lambda: choose_inputs(model, None, (), 0, [text]))
+    with assert_raises(code, text.partition("=")[0]):
+        choose_inputs(model, None, (), 0, [text])
 
 
 def test_value_fills_an_input_of_numbers_or_texts() -> None:
@@ -383,7 +384,8 @@ def test_value_fills_an_input_of_numbers_or_texts() -> None:
     assert isinstance(T, np.ndarray)
     assert (X.dtype, X.shape, {*X.flat}) == (np.float16, (2, 3), {-15000})
     assert T.tolist() == ["a=b", "a=b"]
-    assert_raises("usage.options-conflict.two", lambda: choose_inputs(model, Path("in"), (), 0, ["X=1"]))
+    with assert_raises("usage.options-conflict", "--input", "--inputs"):
+        choose_inputs(model, Path("in"), (), 0, ["X=1"])
 
 
 def test_other_values_are_tried_near_the_constant_of_a_comparison() -> None:

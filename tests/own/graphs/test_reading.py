@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -11,6 +12,7 @@ import onnx
 import pytest
 from large_models import doubling
 from onnx import parser
+from refusals import assert_bad_input
 
 from conformance.base.errors import ModelError
 from conformance.exact.models.arrays import hash_values
@@ -174,3 +176,24 @@ def test_node_scope_finds_the_version_by_either_name_of_the_main_domain(name):
     for domain in ("", "ai.onnx"):
         model.graph.node[0].domain = domain
         assert NodeScope.of(model).node(model.graph.node[0]).opset == 17
+
+
+OPEN_RANK = (
+    HEADER + "(float[2] X, int64 n) => (float[N] Y) <bool yes = {1}> { Y = Loop(n, yes, X)"
+    " <body = b (int64 i, bool c, float[K] s) => (bool d, float[M] t)"
+    " { d = Identity(c) t = Concat <axis = 0> (s, s) }> }"
+)
+"""A loop that doubles its value in each round."""
+
+
+def test_output_of_an_open_rank_has_the_shape_of_the_run(tmp_path, command):
+    model = parser.parse_model(OPEN_RANK)
+    [body] = subgraphs_of(model.graph.node[0])
+    for value in (body.input[2], body.output[1], model.graph.output[0]):
+        value.type.tensor_type.ClearField("shape")
+    assert not read(model, tmp_path).original.graph.output[0].type.tensor_type.HasField("shape")
+    given = (tmp_path / "model.onnx", "-b", "onnxruntime", "--no-isolation", "--input", "n=2")
+    report = tmp_path / "audit.json"
+    assert command("audit", *given, "--json", report).status == 0
+    assert json.loads(report.read_text())["audits"][0]["nodes"][0]["elements"] == 8
+    assert_bad_input(command("blame", *given, "-o", "onnxoptimizer", "--verbose"), "model.output-without-shape", "Y")
