@@ -41,8 +41,8 @@ from conformance import judge_kernel
 from conformance.exact.models.arrays import dtype_of, is_floating, type_name, type_number
 from conformance.exact.models.input_files import initializer_arrays
 from conformance.own.audit.audit_session import AuditOptions, audit_subject
-from conformance.own.audit.judgement import NodeVerdict
 from conformance.own.audit.model_audit import PROBES
+from conformance.own.audit.node_verdicts import NodeVerdict
 from conformance.own.graphs.model_inputs import make_inputs, parse_shapes
 from conformance.own.graphs.reading import LoadedModel
 from conformance.subjects.calling.subject_names import Subject

@@ -8,5 +8,5 @@
 - `hazard_counts` and `expansion`: the verbs `hazards` and `expand`
 
 Imports: `base`, `exact`, `corpus`, `subjects`, `run`.
-Begin with `audit/judgement.py` or `blame/verdict.py`.
+Begin with `audit/node_verdicts.py` or `blame/verdict.py`.
 """

@@ -15,7 +15,7 @@ from onnx import AttributeProto, helper
 from refusals import assert_bad_input
 
 from conformance.base.errors import ConformanceError
-from conformance.commands.models import expand, hazards
+from conformance.commands.expand_and_hazards import expand, hazards
 
 EXAMPLES = 60
 

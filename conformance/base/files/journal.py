@@ -23,6 +23,7 @@ from msgspec import to_builtins
 
 from conformance.base.errors import JobError
 from conformance.base.files.atomic_write import NEW_FILE_MODE, write_all
+from conformance.base.serialization.printable_text import shorten_end
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -183,12 +184,9 @@ def first_difference(found: Mapping[str, Any], own: Mapping[str, Any]) -> str:
     different = next((key for key in {**own, **found} if own.get(key) != found.get(key)), None)
     if different is None:
         return ""
-    there, here = (json.dumps(to_builtins(each.get(different)), ensure_ascii=False) for each in (found, own))
-    return f"{different} is {_shorten(there)} there, and {_shorten(here)} here"
-
-
-def _shorten(text: str) -> str:
-    return text if len(text) <= MAX_SHOWN_CHARACTERS else f"{text[:MAX_SHOWN_CHARACTERS]}…"
+    values = [json.dumps(to_builtins(each.get(different)), ensure_ascii=False) for each in (found, own)]
+    there, here = (shorten_end(value, MAX_SHOWN_CHARACTERS) for value in values)
+    return f"{different} is {there} there, and {here} here"
 
 
 def require_version(path: Path, found: tuple[int, str], own: tuple[int, str]) -> None:

@@ -137,7 +137,7 @@ def decode_json(content: bytes, max_values: int = MAX_VALUES) -> Any:
 
     Args:
         content: the document.
-        max_values: largest number of values, see `document_limits`.
+        max_values: largest number of values, see `check_limits`.
 
     Raises:
         MalformedError: the content is not JSON, contains text that is not Unicode, is nested too deeply, has too many
@@ -314,7 +314,7 @@ class JsonReader(Generic[T]):
     Args:
         type: a Struct, a dataclass, or a union of tagged Structs.
         has_infinities: whether a number may be the text of an infinity or of NaN, as `encode_json` writes it.
-        max_values: largest number of values of a document, see `document_limits`.
+        max_values: largest number of values of a document, see `check_limits`.
         is_record: whether the documents are lines that the suite wrote, so that only a line in another form is read a
             second time to find equal keys.
     """

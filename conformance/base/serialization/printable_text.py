@@ -49,6 +49,11 @@ def first_line(error: BaseException) -> str:
     return next(iter(str(error).splitlines()), type(error).__name__)
 
 
+def shorten_end(text: str, max_length: int) -> str:
+    """Return the first `max_length` characters of a text, and an ellipsis if it is longer."""
+    return text if len(text) <= max_length else f"{text[:max_length]}…"
+
+
 def shorten_middle(text: str, max_length: int) -> str:
     """Return a text with at most `max_length` characters; an ellipsis replaces the middle of a longer text.
 

@@ -17,6 +17,7 @@ import numpy as np
 import onnx
 from onnx import AttributeProto, TensorProto, defs, numpy_helper
 
+from conformance.base.serialization.printable_text import shorten_end
 from conformance.exact.models.arrays import array_of, tensor_of
 from conformance.exact.models.graphs import MAIN_DOMAINS, M, copy_of, names_taken_by, topological_order
 
@@ -228,7 +229,7 @@ def _differences(before: Any, after: Any, path: str) -> Iterator[str]:
             elif before.HasField(field.name):
                 yield from _differences(old, new, where)
         elif old != new:
-            yield f"{where} changed from {_shorten(old)} to {_shorten(new)}"
+            yield f"{where} changed from {_shown(old)} to {_shown(new)}"
 
 
 def _list_differences(old: list[Any], new: list[Any], where: str) -> Iterator[str]:
@@ -239,12 +240,11 @@ def _list_differences(old: list[Any], new: list[Any], where: str) -> Iterator[st
         if hasattr(one, "DESCRIPTOR"):
             yield from _differences(one, other, f"{where}[{number}]")
         elif one != other:
-            yield f"{where}[{number}] changed from {_shorten(one)} to {_shorten(other)}"
+            yield f"{where}[{number}] changed from {_shown(one)} to {_shown(other)}"
 
 
-def _shorten(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= MAX_VALUE_LENGTH else f"{text[:MAX_VALUE_LENGTH]}…"
+def _shown(value: object) -> str:
+    return shorten_end(repr(value), MAX_VALUE_LENGTH)
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import onnx
 
     from conformance.exact.models.arrays import Array
-    from conformance.own.audit.judgement import JudgedNode
+    from conformance.own.audit.node_verdicts import JudgedNode
 
 CORPUS_VERSION = "1.0.0"
 """The version of the corpora that an audit writes."""

@@ -48,7 +48,7 @@ from conformance.exact.models.arrays import (
 from conformance.exact.models.external_data import initializer_arrays_in
 from conformance.exact.models.graphs import is_operator
 from conformance.exact.models.input_files import constant_node_values
-from conformance.own.audit.judgement import JudgedNode, JudgementOptions, ModelJudge
+from conformance.own.audit.node_verdicts import JudgedNode, JudgementOptions, ModelJudge
 from conformance.own.graphs.intermediate_values import ExposedValues, Exposure
 from conformance.subjects.calling.harness import value_message
 from conformance.subjects.isolation.protocol import placeholder_for_type

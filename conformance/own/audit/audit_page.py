@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 from conformance.base.pages import templating
 from conformance.own.audit import audit_report
 from conformance.own.audit.audit_report import AuditOutcome
-from conformance.own.audit.judgement import NodeVerdict
+from conformance.own.audit.node_verdicts import NodeVerdict
 from conformance.own.graphs.layout import curve, layered_layout, short_label
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from conformance.own.audit.audit_session import SubjectAudit
-    from conformance.own.audit.judgement import JudgedNode
+    from conformance.own.audit.node_verdicts import JudgedNode
     from conformance.own.graphs.reading import LoadedModel
 
 

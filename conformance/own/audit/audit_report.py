@@ -15,7 +15,7 @@ from conformance.base.verdicts import Level
 from conformance.exact.judgement.distances import noticed_text
 from conformance.exact.judgement.node_comparison import JudgedElement, bound_source, number_text
 from conformance.exact.models.graphs import operator_text
-from conformance.own.audit.judgement import JudgedNode, NodeJudgement, NodeVerdict
+from conformance.own.audit.node_verdicts import JudgedNode, NodeJudgement, NodeVerdict
 from conformance.own.graphs.intermediate_values import Exposure
 from conformance.own.graphs.reading import LoadedModel, ModelRecord
 

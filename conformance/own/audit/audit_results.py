@@ -20,7 +20,7 @@ from conformance.corpus.cases.case import CaseKind
 from conformance.exact.models.summaries import ModelSummary, NodeSummary
 from conformance.own.audit.audit_cases import case_id
 from conformance.own.audit.audit_report import AuditDocument, AuditOutcome
-from conformance.own.audit.judgement import NodeVerdict
+from conformance.own.audit.node_verdicts import NodeVerdict
 from conformance.run.expectations.conditions import ConditionContext
 from conformance.run.expectations.criterion import Completeness, PassCriterion, case_facts
 from conformance.run.expectations.criterion_settings import CriterionSettings

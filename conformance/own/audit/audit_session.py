@@ -34,7 +34,7 @@ from conformance.exact.models.input_files import constant_node_values, required_
 from conformance.own.audit.audit_cases import case_of_wrong_node
 from conformance.own.audit.audit_job import AuditKey, AuditWorkers, ExposedModel
 from conformance.own.audit.confirmation import Confirmation
-from conformance.own.audit.judgement import JudgedNode, JudgementOptions, NodeVerdict, judge_nodes
+from conformance.own.audit.node_verdicts import JudgedNode, JudgementOptions, NodeVerdict, judge_nodes
 from conformance.own.audit.probes import ProbedNode, probe_nodes
 from conformance.own.audit.propagation import trace_errors
 from conformance.own.graphs.cutting import GraphParts

@@ -29,7 +29,7 @@ from conformance.base.verdicts import Level
 from conformance.exact.models.arrays import type_name
 from conformance.exact.models.graphs import find_producers, is_operator, names_taken_by
 from conformance.exact.reference.tolerances import NARROW
-from conformance.own.audit.judgement import JudgedNode, JudgementOptions, NodeVerdict, judge_last
+from conformance.own.audit.node_verdicts import JudgedNode, JudgementOptions, NodeVerdict, judge_last
 from conformance.own.graphs.cutting import GraphParts
 from conformance.own.graphs.intermediate_values import Exposure, SubjectRefused, expose_together, run_once
 

@@ -21,7 +21,7 @@ from conformance.exact.declarations.exact_sums import WITH_EXACT_SUMS, exact_sum
 from conformance.exact.declarations.hard_values import free_operands, hard_elements, hard_numbers_of, input_places
 from conformance.exact.models.graphs import is_operator, main_opset, names_taken_by, subgraphs_of, with_inferred_types
 from conformance.exact.models.input_files import DeclaredInput, required_input_names
-from conformance.own.audit.judgement import JudgedNode, NodeVerdict, judge_last
+from conformance.own.audit.node_verdicts import JudgedNode, NodeVerdict, judge_last
 from conformance.own.graphs.cutting import GraphParts
 from conformance.own.graphs.intermediate_values import Exposure, SubjectRefused, run_each
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import onnx
 
     from conformance.exact.reference.numbers.enclosure import TensorOrSequence
-    from conformance.own.audit.judgement import JudgedNode
+    from conformance.own.audit.node_verdicts import JudgedNode
     from conformance.own.graphs.intermediate_values import ExposedValues
 
 MAX_OPERATIONS = 2**30

@@ -34,7 +34,7 @@ from conformance.exact.reference.numbers.enclosure import Enclosure
 from conformance.own.blame.difference import Difference, observe
 from conformance.own.blame.model_comparison import Comparison, Computation, TimeIsOverError, run_model
 from conformance.own.blame.passes import minimize
-from conformance.own.blame.verdict import BlameOutcome, enclose_outputs, judge
+from conformance.own.blame.verdict import BlameOutcome, enclose_fed_model, judge
 from conformance.own.graphs.cutting import GraphParts, bypass_inner, inner_nodes, live_nodes, without_unused
 from conformance.own.graphs.fed_model import FedModel, case_arrays, with_arrays
 from conformance.own.graphs.inlining import inline_taken_branches, unrolled_models
@@ -370,7 +370,7 @@ def _evaluated(fed: FedModel, note: Callable[[str], None]) -> dict[str, Any]:
     model.graph.output.extend(
         onnx.ValueInfoProto(name=name) for node in model.graph.node for name in node.output if name
     )
-    found = enclose_outputs(fed.with_model(model), note)
+    found = enclose_fed_model(fed.with_model(model), note)
     return {
         name: each.value.astype(each.dtype) if isinstance(each, Enclosure) else each for name, each in found.items()
     }

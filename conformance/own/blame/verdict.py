@@ -125,7 +125,7 @@ class BlameVerdict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return 2 * (self.undetermined + self.loose) <= self.differing
 
 
-def enclose_outputs(fed: FedModel, note: Callable[[str], None] = lambda _: None) -> dict[str, Any]:
+def enclose_fed_model(fed: FedModel, note: Callable[[str], None] = lambda _: None) -> dict[str, Any]:
     """Enclose the outputs of a model on its inputs; see `enclose_model`."""
     return enclose_model(fed.model, {**fed.initializers, **fed.inputs}, note)
 
@@ -263,7 +263,7 @@ class TextEnclosures:
             except ModelError as error:
                 return {value.name: error.problem for value in self._fed.model.graph.output}
             with read_as(reading):
-                self._found[reading] = enclose_outputs(inlined, self._note)
+                self._found[reading] = enclose_fed_model(inlined, self._note)
         return self._found[reading]
 
 

@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from conformance.base.errors import ConformanceError, CorpusError, StorageError
 from conformance.base.serialization.decoding import JsonReader, encode_json
-from conformance.base.serialization.printable_text import escape_line, escape_unprintable, one_line
+from conformance.base.serialization.printable_text import escape_line, escape_unprintable, one_line, shorten_end
 from conformance.base.verdicts import Verdict
 from conformance.run.corpus_run.run_session import (
     ITEM_PREFIX,
@@ -302,7 +302,7 @@ class SessionPlugin(_CasePlugin):
             return True
         except ConformanceError as error:
             raise pytest.exit.Exception(escape_unprintable(str(error)), returncode=2) from None
-        weaker = self._session.recorder.judged.weaker_failures
+        weaker = self._session.recorder.assessed.weaker_failures
         update_last_failed(self._has_failed, [item_id(*item) for item in weaker])
         if self._end_of_loop is not None:
             raise self._end_of_loop
@@ -347,7 +347,7 @@ class SessionPlugin(_CasePlugin):
     def pytest_testnodedown(self, node: Any, error: object) -> None:
         """Store how a worker of pytest-xdist died, or the items that it should run."""
         if error:
-            self.deaths.append(one_line(str(error))[:200])
+            self.deaths.append(shorten_end(one_line(str(error)), 200))
         elif expected := getattr(node, "workeroutput", {}).get(_EXPECTED_KEY):
             self._expect({(subject, case) for subject, case in expected})
 
@@ -373,7 +373,7 @@ class SessionPlugin(_CasePlugin):
 
     def _known_reason(self, result: Judged) -> str:
         """Return the reason of the entry that expects a result, before its failure; empty if none does."""
-        file = self._session.recorder.judged.criterion.settings.expectations.get(result.subject)
+        file = self._session.recorder.assessed.criterion.settings.expectations.get(result.subject)
         entry = file.entry_for(result.case) if file else None
         return f"known failure ({escape_line(entry.reason)}): " if entry else ""
 

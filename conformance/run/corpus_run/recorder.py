@@ -359,7 +359,7 @@ class Recorder:
         self._described: set[str] = set()
         self._started = time.perf_counter()
         self._archives = Archives(corpus)
-        self.judged = AssessedResults(corpus, criterion, is_diagnosed=diagnosis)
+        self.assessed = AssessedResults(corpus, criterion, is_diagnosed=diagnosis)
         self.repeated = 0
         self.header: Header | None = None
 
@@ -389,7 +389,7 @@ class Recorder:
             environment=run_environment(self._subjects),
             command=command,
             clauses={id: ClauseRecord(clause.text, clause.source) for id, clause in clauses().items()},
-            criterion=self.judged.criterion.settings.record(expected_results),
+            criterion=self.assessed.criterion.settings.record(expected_results),
             options=self._options,
             started=round(time.time(), 3),
             selections=[selection] if selection != Selection() else [],
@@ -407,7 +407,7 @@ class Recorder:
             if id not in self._corpus.cases or case != case_record(self._corpus, self._corpus.cases[id]):
                 raise different_run_error(run, f"its description of case {id} is not that of the corpus")
         for result in run.results.values():
-            record = self.judged.add(result)
+            record = self.assessed.add(result)
             if record != result:
                 raise different_run_error(run, f"its result of {result.case} on {result.subject} (see --expect)")
             if record.verdict.is_defect and (archive := self._archive_record(record)):
@@ -430,10 +430,10 @@ class Recorder:
         The record of the case is written before its first result.
         """
         with deferred_signals():  # an interruption must not separate counting from writing
-            if judged in self.judged:  # another plugin runs items again
+            if judged in self.assessed:  # another plugin runs items again
                 self.repeated += 1
                 return False
-            record = self.judged.add(judged)
+            record = self.assessed.add(judged)
             if self._partial is None:
                 return not record.unexpected
             if judged.case not in self._described:
@@ -447,7 +447,7 @@ class Recorder:
         return self._archives.record_for(self._corpus.cases[record.case], unexpected=record.unexpected)
 
     def end(
-        self, completeness: Completeness, *, interrupted: bool = False, processes: int = 1, hosts: Sequence[str] = ()
+        self, completeness: Completeness, *, is_resumable: bool = False, processes: int = 1, hosts: Sequence[str] = ()
     ) -> tuple[Footer, Exception | None]:
         """Search for explanations of the failures, write the footer, and rename the file to its final name.
 
@@ -455,25 +455,25 @@ class Recorder:
 
         Args:
             completeness: which results the run has.
-            interrupted: whether the user ended the run.
+            is_resumable: whether a later run can continue this one: the user ended it, or a worker died.
             processes: number of processes that search for explanations.
             hosts: names of the machines whose Dask workers executed cases; empty for a run on this machine.
         """
-        diagnosed, fault = self.judged.explain(processes)
+        diagnosed, fault = self.assessed.explain(processes)
         causes: list[tuple[str, str]] = []
         try:
-            causes = [(group.subject, group.cases[0]) for group in self.judged.failure_groups(diagnosed.diagnoses)]
+            causes = [(group.subject, group.cases[0]) for group in self.assessed.failure_groups(diagnosed.diagnoses)]
         except Exception as error:  # noqa: BLE001 - the results must be written; the reasons need no causes
             fault = fault or error
-        reasons = self.judged.criterion.reasons(completeness, causes)
+        reasons = self.assessed.criterion.reasons(completeness, causes)
         footer = Footer(
-            results=len(self.judged),
-            verdicts=self.judged.criterion.verdicts,
+            results=len(self.assessed),
+            verdicts=self.assessed.criterion.verdicts,
             outcome="fail" if reasons else "pass",
             reasons=reasons,
             seconds=round(time.perf_counter() - self._started, 3),
             **structs.asdict(diagnosed),
-            interrupted=interrupted,
+            interrupted=is_resumable,
             hosts=sorted(hosts),
         )
         with deferred_signals():

@@ -234,12 +234,12 @@ class RunSession:
             ConformanceError: the results file cannot be written.
         """
         self._begin()
-        return self.recorder.end(completeness, interrupted=is_resumable, processes=processes, hosts=sorted(hosts))
+        return self.recorder.end(completeness, is_resumable=is_resumable, processes=processes, hosts=sorted(hosts))
 
     def completeness(self, cause: MissingCause, deaths: Sequence[str]) -> Completeness:
         """Return which results the run has; the arguments are attributes of `Completeness`."""
         return Completeness(
-            recorded=len(self.recorder.judged),
+            recorded=len(self.recorder.assessed),
             expected=len(self.items),
             is_selection=self._is_selected or len(self.items) < len(self._all_items),
             cause=cause,

@@ -24,7 +24,7 @@ from conformance.base.jobs.job import require_number, run_job
 from conformance.base.jobs.process_pool import CHUNK_ATTEMPTS, LossPolicy, create_workers
 from conformance.base.processes.helper import adopt_orphans
 from conformance.base.serialization.decoding import MalformedError
-from conformance.base.serialization.printable_text import one_line
+from conformance.base.serialization.printable_text import one_line, shorten_end
 from conformance.corpus.cases.case_loading import load_case
 from conformance.corpus.cases.corpus import bundled_corpus_path, open_corpus, read_manifest
 from conformance.run.corpus_run.environment_versions import run_environment
@@ -222,13 +222,13 @@ def _execute(session: RunSession, execution: Execution, observer: RunObserver) -
     try:
         execution.run(session, record, observer)
     except KeyboardInterrupt:
-        if not len(session.recorder.judged):
+        if not len(session.recorder.assessed):
             raise
         is_interrupted = True
     finally:
         observer.execution_ended()
     if is_interrupted:
-        observer.run_interrupted(len(session.recorder.judged), len(session.items))
+        observer.run_interrupted(len(session.recorder.assessed), len(session.items))
         session.end_subjects()
     return is_interrupted
 
@@ -245,7 +245,7 @@ def _finish(session: RunSession, execution: Execution, *, is_interrupted: bool) 
         processes=execution.processes,
         hosts=execution.hosts,
     )
-    judged = session.recorder.judged
+    judged = session.recorder.assessed
     assert session.recorder.header is not None
     return Outcome(
         session.settings,
@@ -472,7 +472,7 @@ class RunJob:
         pairs += [(name, self.environment.get(name, "none"), environment.get(name, "none")) for name in keys]
         for name, here, there in pairs:
             if here != there:
-                raise JobError("other-environment", name=name, there=_shorten(there), here=_shorten(here))
+                raise JobError("other-environment", name=name, there=_shown(there), here=_shown(here))
 
     def _run_chunk(self, executor: Executor, number: int) -> CaseResults:
         chunk = self.chunks[number]
@@ -513,8 +513,8 @@ class Executor:
         self._current = subject
 
 
-def _shorten(value: object) -> str:
-    return one_line(str(value))[:200]
+def _shown(value: object) -> str:
+    return shorten_end(one_line(str(value)), 200)
 
 
 def execution_options(settings: Settings) -> ExecutionOptions:

@@ -143,7 +143,7 @@ def judge_and_print(session: RunSession, execution: WorkerExecution, options: Ou
     gc.freeze()  # what exists now lives until the end of the run
     gc.enable()
     try:
-        outcome = judge_corpus(session, execution, TerminalObserver(session.recorder.judged))
+        outcome = judge_corpus(session, execution, TerminalObserver(session.recorder.assessed))
     except KeyboardInterrupt:
         print_notice(_interrupted_sentence(session))
         raise
@@ -159,7 +159,7 @@ def judge_and_print(session: RunSession, execution: WorkerExecution, options: Ou
 
 def _interrupted_sentence(session: RunSession) -> str:
     """Return the line for an interruption without an outcome: the partial results file, and how to continue."""
-    recorded = len(session.recorder.judged)
+    recorded = len(session.recorder.assessed)
     target = session.settings.results
     if not recorded:
         return "Interrupted before the first result: nothing is written."

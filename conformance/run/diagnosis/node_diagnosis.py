@@ -143,9 +143,7 @@ def mistakes_of_parts(wrong: Mapping[str, Sequence[NodeResult]], right: Sequence
     every = set().union(*explaining.values())
     refuted: dict[int, set[str]] = defaultdict(set)
     for version, own in groupby(sorted(right, key=attrgetter("version", "size")), key=attrgetter("version")):
-        for each in islice((one for one in own if one.size <= MAX_ELEMENTS), MAX_RIGHT_RESULTS):
-            answers = each.answers or each.run.answers()
-            refuted[version] |= set() if answers is None else failing_mistakes(each.run, answers, every)
+        refuted[version] = _refuted_by(own, every)
     while True:
         gains = {
             mistake: frozenset(
@@ -175,27 +173,30 @@ def _explaining_all(results: Sequence[NodeResult]) -> set[str]:
     return found or set()
 
 
+def _refuted_by(right: Iterable[NodeResult], mistakes: set[str]) -> set[str]:
+    """Return the mistakes that would have made the first right results of moderate size wrong."""
+    refuted: set[str] = set()
+    for each in islice((one for one in right if one.size <= MAX_ELEMENTS), MAX_RIGHT_RESULTS):
+        answers = each.answers or each.run.answers()
+        if answers is not None:
+            refuted |= failing_mistakes(each.run, answers, mistakes - refuted)
+        if refuted >= mistakes:
+            break
+    return refuted
+
+
 def mistake_of_results(results: Iterable[NodeResult]) -> str | None:
     """Return the mistake that explains all wrong results of nodes of one operator, and no right ones; None if not one.
 
     Results with too many elements neither explain nor contradict a mistake.
     """
     known = sorted((each for each in results if each.size <= MAX_ELEMENTS), key=attrgetter("size"))
-    left: set[str] | None = None
     try:
-        for each in (one for one in known if one.is_wrong):
-            assert each.outputs is not None
-            left = explaining_mistakes(each.run, each.outputs, each.answers, left)
-            if not left:
-                return None
-        for each in islice((one for one in known if not one.is_wrong), MAX_RIGHT_RESULTS):
-            answers = each.answers or each.run.answers()
-            left = (left or set()) - (set() if answers is None else failing_mistakes(each.run, answers, left or set()))
-            if not left:
-                return None
+        explaining = _explaining_all([each for each in known if each.is_wrong])
+        left = explaining - _refuted_by((each for each in known if not each.is_wrong), explaining)
     except SchemaError:
         return None
-    return left.pop() if left is not None and len(left) == 1 else None
+    return left.pop() if len(left) == 1 else None
 
 
 def _data_sets(case: CaseInMemory, observed: Observation | None = None) -> Iterator[NodeResult]:

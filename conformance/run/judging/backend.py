@@ -145,12 +145,12 @@ def judge_backend(
     if case.is_structural and not case.is_invalid:
         message = "an input or output is not a tensor: the case is for graph optimizers only"
         return CaseJudgement(verdict=Verdict.SKIPPED, phase=None, message=message, seconds=0.0)
-    model = _TimedModel(backend, case, options, provider, OutputRecorder() if options.is_recording else None)
+    model = _CaseRun(backend, case, options, provider, OutputRecorder() if options.is_recording else None)
     return _judge_rejection(model, case) if case.is_invalid else _judge_outputs(model, case, options.profile)
 
 
 @dataclass
-class _TimedModel:
+class _CaseRun:
     """The model of a case on a backend.
 
     Attributes:
@@ -227,7 +227,7 @@ class _TimedModel:
             raise CaseEnded(Verdict.UNSUPPORTED, phase, violation)
 
 
-def _judge_outputs(model: _TimedModel, case: LoadedCase, profile: RequirementProfile | None) -> CaseJudgement:
+def _judge_outputs(model: _CaseRun, case: LoadedCase, profile: RequirementProfile | None) -> CaseJudgement:
     """Run a valid model on every data set and judge its outputs."""
     evidence: list[OutputEvidence] = []
     retained = RetainedOutputs([value.name for value in case.model.graph.output])
@@ -254,7 +254,7 @@ def _judge_outputs(model: _TimedModel, case: LoadedCase, profile: RequirementPro
     return model.judgement(Verdict.PASS, None, "", outputs=evidence, returned=model.returned)
 
 
-def _judge_rejection(model: _TimedModel, case: LoadedCase) -> CaseJudgement:
+def _judge_rejection(model: _CaseRun, case: LoadedCase) -> CaseJudgement:
     """Run an invalid model: the verdict is `pass` if the backend raises an error, and `fail` if it computes outputs.
 
     If a provider is requested and no node was assigned to it, a rejection is `unsupported`: the runtime rejected the
@@ -286,7 +286,7 @@ def _describe_return(outputs: object) -> str:
 
 
 def _run_data_set(
-    model: _TimedModel, case: LoadedCase, data_set: DataSet, number: int, retained: RetainedOutputs
+    model: _CaseRun, case: LoadedCase, data_set: DataSet, number: int, retained: RetainedOutputs
 ) -> list[OutputEvidence]:
     """Run one data set and return the comparison of its outputs.
 

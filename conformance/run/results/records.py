@@ -766,7 +766,8 @@ class Footer(StoredRecord, tag_field="record", tag="footer"):
     """The last record: counts of verdicts by subject and level, the outcome of the run, and diagnoses of failures.
 
     `reasons` has the reasons why the run fails; it is empty if the run passes. `hosts` is present if Dask workers
-    executed cases, and names their machines.
+    executed cases, and names their machines. `interrupted` states that `--resume` can continue the run: the user ended
+    it, or a worker died.
     """
 
     results: Count

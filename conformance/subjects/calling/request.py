@@ -189,7 +189,9 @@ def harness_command(named: SubjectName, interpreter: Interpreter | None = None) 
     """
     here = str(Path.cwd())
     request = in_process_request(named, Path(here))
-    request["options"] = {name: _absolute_if_file(value) for name, value in named.options.items()}
+    request["options"] = {
+        name: absolute_if_file(value) if "/" in value else value for name, value in named.options.items()
+    }
     request["text"] = named.with_options(request["options"])
     if adapter := adapter_module(named):
         request |= {"module": adapter, "adapters": str(_ADAPTER_FOLDER)}
@@ -238,6 +240,7 @@ def _is_package_path(path: str) -> bool:
     return path not in own and Path(path).name != "lib-dynload" and not path.endswith(".zip")
 
 
-def _absolute_if_file(value: str) -> str:
-    """Return the value of an option, as an absolute path if it is a path of an existing file."""
-    return str(Path(value).absolute()) if "/" in value and not value.startswith("-") and Path(value).exists() else value
+def absolute_if_file(word: str) -> str:
+    """Return a word of a command or an option, as an absolute path if it names an existing file."""
+    is_file = word and not word.startswith("-") and Path(word).exists()
+    return str(Path(word).absolute()) if is_file else word

@@ -18,8 +18,8 @@ from conformance.subjects.harness_check.harness_session import (
     HarnessSession,
     RuleSkipped,
     RuleViolation,
+    excerpt,
     rules_of,
-    shorten,
 )
 from conformance.subjects.isolation.protocol import Limits
 from conformance.subjects.isolation.proxies import decode_value, take_tensor, write_tensor
@@ -108,11 +108,11 @@ def decode_output(number: int, message: Any, prefix: str = "") -> Array:
 
 def format_type(dtype: object, shape: object) -> str:
     """Return the type and shape of a tensor in words."""
-    return f"{dtype} of shape {shorten(list(shape)) if isinstance(shape, tuple | list) else shape}"
+    return f"{dtype} of shape {excerpt(list(shape)) if isinstance(shape, tuple | list) else shape}"
 
 
 def _format_elements(array: Array) -> str:
-    return shorten(array.reshape(-1)[:8].tolist()) + ("…" if array.size > 8 else "")
+    return excerpt(array.reshape(-1)[:8].tolist()) + ("…" if array.size > 8 else "")
 
 
 def _check_run_before_load(session: HarnessSession) -> None:
@@ -163,7 +163,7 @@ def _check_types_and_shapes(session: HarnessSession) -> None:
     _check_output_count(probe, outputs)
     for number, (message, (name, array)) in enumerate(zip(outputs, probe.outputs.items(), strict=True)):
         if (message.get("name") or name) != name:
-            raise RuleViolation(f"output {number} has the name {shorten(message['name'])} instead of {name}")
+            raise RuleViolation(f"output {number} has the name {excerpt(message['name'])} instead of {name}")
         expected = (type_name(array.dtype), list(array.shape))
         actual = (message.get("dtype"), message.get("shape"))
         if actual != expected:
@@ -220,7 +220,7 @@ def _check_shape(shape: Sequence[int]) -> Callable[[HarnessSession], None]:
             if "error" in answer:
                 raise RuleSkipped(
                     "the harness answers an error; if it is an error of the runtime, the harness needs no change: "
-                    + shorten(answer["error"])
+                    + excerpt(answer["error"])
                 )
         check_outputs(probe, session.expect("outputs", answer))
 

@@ -21,8 +21,8 @@ from conformance.subjects.harness_check.harness_session import (
     RuleState,
     RuleViolation,
     Violations,
+    excerpt,
     rules_of,
-    shorten,
 )
 from conformance.subjects.harness_check.optimizer_rules import OPTIMIZER_RULES
 from conformance.subjects.isolation.protocol import PROTOCOL_VERSION
@@ -44,9 +44,9 @@ def _check_start(session: HarnessSession) -> None:
     if missing:
         raise RuleViolation(f"the answer has no {', '.join(missing)}")
     if answer["version"] != PROTOCOL_VERSION:
-        raise RuleViolation(f"the version is {shorten(answer['version'])} instead of {PROTOCOL_VERSION}")
+        raise RuleViolation(f"the version is {excerpt(answer['version'])} instead of {PROTOCOL_VERSION}")
     if answer["kind"] not in SUBJECT_KINDS:
-        raise RuleViolation(f"the kind is {shorten(answer['kind'])} instead of {' or '.join(SUBJECT_KINDS)}")
+        raise RuleViolation(f"the kind is {excerpt(answer['kind'])} instead of {' or '.join(SUBJECT_KINDS)}")
 
 
 def _check_unknown_command(session: HarnessSession) -> None:

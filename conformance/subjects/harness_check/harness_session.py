@@ -417,7 +417,7 @@ class HarnessSession:
         if key in answer:
             return answer[key]
         if "unsupported" in answer:
-            raise RuleSkipped(f"the harness answers `unsupported`: {shorten(answer['unsupported'])}")
+            raise RuleSkipped(f"the harness answers `unsupported`: {excerpt(answer['unsupported'])}")
         raise RuleViolation(f"the answer has no `{key}`")
 
     def expect_error(self, answer: AnswerMessage) -> None:
@@ -464,7 +464,7 @@ class HarnessSession:
 
     def record_stray(self, line: bytes) -> None:
         """Record a line that is not an answer."""
-        self.irregular.stray.add(lambda: shorten(line.decode(errors="replace")))
+        self.irregular.stray.add(lambda: excerpt(line.decode(errors="replace")))
 
     def _running_process(self) -> HarnessProcess:
         """Return the process; start one if none runs."""
@@ -484,7 +484,7 @@ class HarnessSession:
         self._seq += SEQ_STEP
         self._used_seqs.add(self._seq)
         line = json.dumps({"cmd": command, "seq": self._seq, **fields}, separators=(",", ":"))
-        self.sent = shorten(line)
+        self.sent = excerpt(line)
         self.received = ""
         process.send(line.encode())
         return self._seq
@@ -510,17 +510,17 @@ class HarnessSession:
             if answer is None or (answer.get("seq") != seq and answer.get("seq") in self._used_seqs):
                 self.record_stray(line)
                 continue
-            self.received = shorten(line.decode(errors="replace"))
+            self.received = excerpt(line.decode(errors="replace"))
             return answer
 
     def _record_irregular(self, command: str, seq: int, answer: AnswerMessage) -> None:
         """Record a wrong number or a schema violation in an answer."""
         if answer.get("seq") != seq or isinstance(answer.get("seq"), bool):
-            self.irregular.numbers.add(lambda: f"{shorten(answer)} in answer to {self.sent}")
+            self.irregular.numbers.add(lambda: f"{excerpt(answer)} in answer to {self.sent}")
         key = next((key for key in ANSWER_KEYS if key in answer), None)
         definition = _SCHEMA_NAMES.get(key, key) if key else "started" if command == "start" else "error"
         if violation := schema_violation("protocol", answer, definition):
-            self.irregular.schema.add(lambda: f"{violation}: {shorten(answer)}")
+            self.irregular.schema.add(lambda: f"{violation}: {excerpt(answer)}")
 
 
 def _parse_object(line: bytes) -> AnswerMessage | None:
@@ -531,7 +531,7 @@ def _parse_object(line: bytes) -> AnswerMessage | None:
     return answer if isinstance(answer, dict) else None
 
 
-def shorten(value: object) -> str:
+def excerpt(value: object) -> str:
     """Return a text or JSON value in one line of limited length."""
     text = value if isinstance(value, str) else json.dumps(value)
     text = " ".join(text.split())

@@ -28,7 +28,13 @@ import msgspec
 from conformance.base.errors import SubjectError, SuiteFault, UnknownName
 from conformance.base.files.atomic_write import deferred_signals, open_standard_streams, storage_errors, write_all
 from conformance.base.processes.start import end_supervisor, start_supervised
-from conformance.subjects.calling.request import QUIET_VARIABLES, SubjectFailure, harness_command, hint_for_refusal
+from conformance.subjects.calling.request import (
+    QUIET_VARIABLES,
+    SubjectFailure,
+    absolute_if_file,
+    harness_command,
+    hint_for_refusal,
+)
 from conformance.subjects.calling.subject_names import EXEC_PREFIX, Interpreter, SubjectName
 from conformance.subjects.isolation.protocol import (
     PROTOCOL_VERSION,
@@ -115,13 +121,7 @@ def subject_command(named: SubjectName, interpreter: Interpreter | None = None) 
     program = shutil.which(words[0]) if words else None
     if program is None:
         raise UnknownName("program-not-found", subject=named.text, program=words[0] if words else "the command")
-    return (str(Path(program).absolute()), *(_absolute_if_file(word) for word in words[1:]))
-
-
-def _absolute_if_file(word: str) -> str:
-    """Return `word`, as an absolute path if it names an existing file."""
-    is_file = word and not word.startswith("-") and Path(word).exists()
-    return str(Path(word).absolute()) if is_file else word
+    return (str(Path(program).absolute()), *(absolute_if_file(word) for word in words[1:]))
 
 
 STDERR_LIMIT_BYTES = 8192

@@ -27,7 +27,7 @@ from conformance.own.audit.audit_job import AuditWorkers
 from conformance.own.audit.audit_page import render_page
 from conformance.own.audit.audit_report import JudgedShare, audit_document, text_lines, wrong_text
 from conformance.own.audit.audit_session import AuditOptions, SubjectAudit, audit_subject
-from conformance.own.audit.judgement import NodeVerdict
+from conformance.own.audit.node_verdicts import NodeVerdict
 from conformance.own.graphs.model_inputs import InputSet, make_inputs, parse_shapes, read_inputs, save_inputs_to
 from conformance.own.graphs.reading import LoadedModel, shared_weights
 from conformance.run.judging.backend import judge_backend

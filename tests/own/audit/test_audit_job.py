@@ -24,7 +24,7 @@ from conformance.exact.judgement.node_comparison import JudgedElement
 from conformance.own.audit.audit_job import AuditKey, AuditWorkers, JudgedChunk, JudgementJob
 from conformance.own.audit.audit_report import AuditDocument, audit_document
 from conformance.own.audit.audit_session import AuditOptions, audit_subject
-from conformance.own.audit.judgement import JudgedNode, NodeVerdict
+from conformance.own.audit.node_verdicts import JudgedNode, NodeVerdict
 from conformance.own.graphs.model_inputs import InputSet
 from conformance.own.graphs.reading import LoadedModel
 from conformance.subjects.calling.subject_names import Subject

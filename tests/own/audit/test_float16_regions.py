@@ -12,7 +12,7 @@ from onnx import TensorProto, helper, numpy_helper, parser
 
 from conformance.own.audit.audit_report import JudgedShare
 from conformance.own.audit.audit_session import SubjectAudit, audit_subject
-from conformance.own.audit.judgement import NodeVerdict
+from conformance.own.audit.node_verdicts import NodeVerdict
 from conformance.own.graphs.model_inputs import InputSet
 from conformance.own.graphs.reading import LoadedModel
 from conformance.subjects.calling.subject_names import Subject, SubjectKind, SubjectName

@@ -15,7 +15,7 @@ from conformance.base.verdicts import Level
 from conformance.own.audit.audit_page import colour_class, render_page
 from conformance.own.audit.audit_report import AuditOutcome, JudgedShare, audit_document, summary_text
 from conformance.own.audit.audit_session import AuditOptions, SubjectAudit, audit_subject
-from conformance.own.audit.judgement import NodeVerdict
+from conformance.own.audit.node_verdicts import NodeVerdict
 from conformance.own.graphs.arithmetic import operation_count
 from conformance.own.graphs.model_inputs import InputSet
 from conformance.own.graphs.reading import LoadedModel

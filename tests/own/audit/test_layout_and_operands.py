@@ -14,7 +14,7 @@ from onnx import helper
 from conformance.exact.judgement.node_comparison import JudgedElement, operand_texts
 from conformance.exact.reference.numbers.enclosure import Enclosure
 from conformance.own.audit.audit_report import should_text, wrong_text
-from conformance.own.audit.judgement import JudgedNode, NodeVerdict
+from conformance.own.audit.node_verdicts import JudgedNode, NodeVerdict
 from conformance.own.graphs import layout as layouts
 from conformance.own.graphs.layout import BEND_WIDTH, NODE_WIDTH, layered_layout
 from conformance.subjects.calling.request import SubjectFailure, format_exception

@@ -15,7 +15,7 @@ from onnx.reference.ops.aionnx_preview_training.op_adam import Adam
 from onnx.reference.ops.aionnx_preview_training.op_momentum import Momentum
 
 from conformance.own.audit.audit_session import SubjectAudit, audit_subject
-from conformance.own.audit.judgement import NodeVerdict
+from conformance.own.audit.node_verdicts import NodeVerdict
 from conformance.own.graphs.model_inputs import make_inputs, parse_shapes
 from conformance.own.graphs.reading import LoadedModel
 from conformance.subjects.calling.subject_names import Subject

@@ -14,7 +14,7 @@ from onnx.reference import ReferenceEvaluator
 from conformance.corpus.cases.corpus import read_manifest
 from conformance.exact.declarations.hard_values import PROBE_MODES, free_operands, probe_indices, probe_values
 from conformance.own.audit.audit_session import AuditOptions, SubjectAudit, audit_subject
-from conformance.own.audit.judgement import NodeVerdict
+from conformance.own.audit.node_verdicts import NodeVerdict
 from conformance.own.graphs.model_inputs import make_inputs, parse_shapes
 from conformance.own.graphs.reading import LoadedModel
 from conformance.subjects.calling.subject_names import Subject

@@ -13,7 +13,7 @@ from onnx import TensorProto, helper, numpy_helper
 from conformance.base.verdicts import Level
 from conformance.own.audit.audit_report import JudgedShare
 from conformance.own.audit.audit_session import AuditOptions, SubjectAudit, audit_subject
-from conformance.own.audit.judgement import NodeVerdict
+from conformance.own.audit.node_verdicts import NodeVerdict
 from conformance.own.blame.difference import find_difference
 from conformance.own.blame.model_comparison import Comparison, Computation
 from conformance.own.blame.verdict import BlameOutcome, judge

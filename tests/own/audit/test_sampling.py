@@ -12,8 +12,8 @@ from conformance.exact.judgement import samples
 from conformance.exact.judgement.node_comparison import enclose_part
 from conformance.exact.judgement.samples import special_places
 from conformance.exact.reference.node_enclosures import NodeScope, enclose
-from conformance.own.audit import judgement
-from conformance.own.audit.judgement import JudgementOptions, NodeVerdict, judge_nodes
+from conformance.own.audit import node_verdicts
+from conformance.own.audit.node_verdicts import JudgementOptions, NodeVerdict, judge_nodes
 from conformance.own.graphs.intermediate_values import ExposedValues
 
 
@@ -21,7 +21,7 @@ from conformance.own.graphs.intermediate_values import ExposedValues
 def _small_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(samples, "SAMPLED_ABOVE", 400)
     monkeypatch.setattr(samples, "SAMPLE_SHARE", 2)
-    monkeypatch.setattr(judgement, "WHOLE_ELEMENTS", 0)
+    monkeypatch.setattr(node_verdicts, "WHOLE_ELEMENTS", 0)
 
 
 def make_case(
@@ -139,7 +139,7 @@ def test_equal_small_nodes_are_judged_once_and_a_different_one_again(monkeypatch
         judged.append(arguments[1].output[0])
         return enclose_part(*arguments)
 
-    monkeypatch.setattr("conformance.own.audit.judgement.enclose_part", count)
+    monkeypatch.setattr("conformance.own.audit.node_verdicts.enclose_part", count)
     found = judge_nodes(model, ExposedValues(values, {}, []))
     assert judged == ["a", "c", "d"]
     assert [(node.number, node.name, str(node.verdict)) for node in found] == [
@@ -154,7 +154,7 @@ def test_node_with_too_large_values_is_not_judged(monkeypatch: pytest.MonkeyPatc
     model, values = make_case("Relu", [(40, 30)], {}, 17)
     [judged] = judge_nodes(model, ExposedValues(values, {}, []))
     assert judged.verdict is NodeVerdict.CORRECT
-    monkeypatch.setattr("conformance.own.audit.judgement.MAX_VALUE_BYTES", 2 * values["Y"].nbytes - 1)
+    monkeypatch.setattr("conformance.own.audit.node_verdicts.MAX_VALUE_BYTES", 2 * values["Y"].nbytes - 1)
     [judged] = judge_nodes(model, ExposedValues(values, {}, []))
     assert judged.verdict is NodeVerdict.NOT_JUDGED
 
@@ -162,7 +162,7 @@ def test_node_with_too_large_values_is_not_judged(monkeypatch: pytest.MonkeyPatc
 def test_node_whose_judgement_takes_too_many_operations_is_not_judged(monkeypatch: pytest.MonkeyPatch) -> None:
     model, values = make_case("MatMul", [(4, 30), (30, 5)], {}, 17)
     for limit, verdict in ((4 * 30 * 5 * 2, NodeVerdict.CORRECT), (4 * 30 * 5 - 1, NodeVerdict.NOT_JUDGED)):
-        monkeypatch.setattr("conformance.own.audit.judgement.MAX_JUDGED_OPERATIONS", limit)
+        monkeypatch.setattr("conformance.own.audit.node_verdicts.MAX_JUDGED_OPERATIONS", limit)
         [judged] = judge_nodes(model, ExposedValues(values, {}, []))
         assert judged.verdict is verdict
     assert judged.reason is not None

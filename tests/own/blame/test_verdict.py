@@ -23,7 +23,7 @@ from conformance.own.blame.verdict import (
     BlameOutcome,
     BlameVerdict,
     TextEnclosures,
-    enclose_outputs,
+    enclose_fed_model,
     judge,
     output_share,
 )
@@ -41,7 +41,7 @@ def fed(nodes: list[onnx.NodeProto], X: Any, output: int = TensorProto.FLOAT) ->
 
 def argmax_after(op_type: str, X: Any) -> Any:
     nodes = [helper.make_node(op_type, ["X"], ["A"]), helper.make_node("ArgMax", ["A"], ["Y"], axis=1)]
-    return enclose_outputs(fed(nodes, np.asarray(X, np.float32), TensorProto.INT64))["Y"]
+    return enclose_fed_model(fed(nodes, np.asarray(X, np.float32), TensorProto.INT64))["Y"]
 
 
 def test_tie_after_softmax_accepts_both_indices_and_no_third() -> None:
@@ -60,7 +60,7 @@ def test_constant_attribute_is_enclosed_by_its_numbers(attribute: str, value: An
         helper.make_node("Constant", [], ["C"], **{attribute: value}),
         helper.make_node("Cast", ["C"], ["D"], to=1),
     ]
-    found = enclose_outputs(fed([*nodes, helper.make_node("Mul", ["X", "D"], ["Y"])], np.ones((1, 3), np.float32)))
+    found = enclose_fed_model(fed([*nodes, helper.make_node("Mul", ["X", "D"], ["Y"])], np.ones((1, 3), np.float32)))
     assert output_share((np.ones((1, 3)) * value).astype(np.float32), found["Y"]) == 0
 
 
@@ -87,7 +87,7 @@ def test_nan_of_an_exact_infinity_accepts_every_index() -> None:
     nodes = [helper.make_node("Log", [a], [b]) for a, b in ("XA", "AB")]
     nodes.append(helper.make_node("ArgMax", ["B"], ["Y"], axis=1, select_last_index=1))
     with np.errstate(all="ignore"):
-        found = enclose_outputs(fed(nodes, np.zeros((1, 2), np.float32), TensorProto.INT64))["Y"]
+        found = enclose_fed_model(fed(nodes, np.zeros((1, 2), np.float32), TensorProto.INT64))["Y"]
     assert [output_share(np.array([[index]], np.int64), found) for index in (0, 1)] == [0, 0]
 
 
@@ -111,7 +111,7 @@ def test_output_by_an_earlier_text_of_a_page_is_admissible(row: tuple[float, flo
 
 def test_operator_without_reference_has_a_reason() -> None:
     nodes = [helper.make_node("MaxRoiPool", ["X", "X"], ["Y"], pooled_shape=[1, 1])]
-    assert "MaxRoiPool" in enclose_outputs(fed(nodes, np.ones((2, 2), np.float32)))["Y"]
+    assert "MaxRoiPool" in enclose_fed_model(fed(nodes, np.ones((2, 2), np.float32)))["Y"]
 
 
 def difference_of(first: Any, second: Any) -> Any:

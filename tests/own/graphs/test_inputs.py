@@ -20,7 +20,7 @@ from refusals import assert_raises
 
 from conformance.base.errors import UsageError
 from conformance.own.audit.audit_session import SubjectAudit, audit_subject
-from conformance.own.audit.judgement import NodeVerdict
+from conformance.own.audit.node_verdicts import NodeVerdict
 from conformance.own.graphs.model_inputs import (
     InputSet,
     choose_inputs,

@@ -17,7 +17,7 @@ from conformance.exact.models.arrays import array_of, parse_value, tensor_of, va
 from conformance.exact.reference.model_enclosures import are_apart
 from conformance.own.audit.audit_job import AuditWorkers
 from conformance.own.audit.audit_session import AuditOptions, audit_recorded, audit_subject
-from conformance.own.audit.judgement import NodeVerdict
+from conformance.own.audit.node_verdicts import NodeVerdict
 from conformance.own.blame.difference import find_difference
 from conformance.own.blame.model_comparison import Computation
 from conformance.own.blame.verdict import is_judged, output_share

@@ -133,7 +133,7 @@ class TestRoundTrip:
         recorder.begin(1, Selection(), "")
         assert recorder.add(make_result("acme", fakes.always_right, opened, ADAM))
         recorder.end(Completeness())
-        assert len(recorder.judged) == 1
+        assert len(recorder.assessed) == 1
 
     def test_abandoned_recorder_leaves_no_file(self, tmp_path, opened):
         path = tmp_path / "deep" / "results.jsonl"

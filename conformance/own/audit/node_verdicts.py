@@ -440,7 +440,7 @@ class ModelJudge:
                 element_type = element_type or next(types, None)
         unjudged = structs.replace(unjudged, type=element_type, segment=tuple(sorted(before)), text=enclosed.change)
         unjudged = structs.replace(unjudged, is_sampled=enclosed.is_sample)
-        found = _conclude(unjudged, comparison, contradiction)
+        found = verdict_of_comparison(unjudged, comparison, contradiction)
         names_elements = found.worst or found.should_worst or found.open_element
         is_plain = found.verdict is NodeVerdict.CORRECT and not names_elements
         if key is not None and is_plain and len(self._remembered) < MAX_REMEMBERED_NODES:
@@ -549,7 +549,7 @@ def _is_cheap(node: JudgedNode) -> bool:
     return node.all_elements <= WHOLE_ELEMENTS and node.operations <= WHOLE_OPERATIONS
 
 
-def _conclude(unjudged: JudgedNode, comparison: NodeComparison, contradiction: str) -> JudgedNode:
+def verdict_of_comparison(unjudged: JudgedNode, comparison: NodeComparison, contradiction: str) -> JudgedNode:
     """Return the judgement of a node.
 
     Args:
