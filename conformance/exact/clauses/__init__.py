@@ -7,7 +7,7 @@ words, a source for readers, and the passages of the specification as character 
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
 from hashlib import sha256
@@ -82,6 +82,8 @@ class Clause:
         reason: why, as one or two sentences.
         output: the output that is wrong if a backend violates the clause; empty if it can be any output.
         is_of_pass: whether only a graph optimizer can violate the clause.
+        attributes: for attributes, the values of the nodes that can violate the clause: numbers as text, `unset` or
+            `negative`. Without an entry, any node can.
     """
 
     id: str
@@ -92,6 +94,22 @@ class Clause:
     reason: str = ""
     output: str = ""
     is_of_pass: bool = False
+    attributes: dict[str, list[str]] = field(default_factory=dict)
+
+    def is_about(self, attributes: Mapping[str, int | float | str]) -> bool:
+        """Return whether a node with these attributes can violate the clause."""
+        return all(
+            not {_attribute_text(attributes.get(name)), _sign_text(attributes.get(name))}.isdisjoint(values)
+            for name, values in self.attributes.items()
+        )
+
+
+def _attribute_text(value: float | str | None) -> str:
+    return "unset" if value is None else str(value)
+
+
+def _sign_text(value: float | str | None) -> str:
+    return "negative" if isinstance(value, int | float) and value < 0 else ""
 
 
 def text_digest(text: str) -> str:

@@ -18,6 +18,7 @@ from conformance.base.serialization.printable_text import shorten_middle
 from conformance.base.verdicts import Verdict
 from conformance.corpus.cases.case import CaseKind
 from conformance.exact.clauses import clauses as specification_clauses
+from conformance.exact.clauses import family_titles
 from conformance.run.results.missing_operators import missing_operator, named_operators
 from conformance.run.results.violations import MAX_SIGNATURE_LENGTH, normalize_message, strip_tensor_number
 
@@ -286,10 +287,11 @@ def violated_clause(group: FailureGroup, case: CaseRecord, result: Result) -> st
 def violated_clauses(case: CaseRecord, outputs: Sequence[OutputEvidence]) -> tuple[str, ...]:
     """Return the clauses of a case that its wrong outputs can violate.
 
-    A clause about another output is left out. X_new is computed from the other outputs, so its clauses are left out if
-    another output is wrong too. If no clause is left, the result is the formula of the wrong output. A clause about a
-    mode that no node has is replaced by the clause about the mode of the nodes. The clauses
-    of a case of a pass are about graph optimizers: the result is then the clauses about the operators in its model.
+    A clause about another output, or about attributes that no node with a wrong output has, is left out. X_new is
+    computed from the other outputs, so its clauses are left out if another output is wrong too. If no clause is left,
+    the result is the formula of the wrong output. A clause about a mode that no node has is replaced by the clause
+    about the mode of the nodes. The clauses of a case of a pass are about graph optimizers: the result is then the
+    clauses about the operators in its model.
     """
     wrong = {strip_tensor_number(output.name) for output in outputs if output.violation is not None}
     first = wrong - {_COMPUTED_LAST} or wrong
@@ -298,10 +300,28 @@ def violated_clauses(case: CaseRecord, outputs: Sequence[OutputEvidence]) -> tup
     if wrong and any(known[clause].is_of_pass for clause in clauses if clause in known):
         clauses = _operator_clauses(case)
     concerned = {clause: known[clause].output if clause in known else "" for clause in clauses}
-    if candidates := tuple(clause for clause in clauses if not concerned[clause] or concerned[clause] in first):
+    names = {output.name for output in outputs if output.violation is not None}
+    if candidates := tuple(
+        clause
+        for clause in clauses
+        if (not concerned[clause] or concerned[clause] in first) and _is_about(clause, case, names)
+    ):
         return candidates
     formulas = (f"{clause.partition('.')[0]}.{name.lower()}" for clause in clauses[:1] for name in sorted(first))
     return tuple(filter(known.__contains__, formulas)) or tuple(clauses)
+
+
+def _is_about(clause: str, case: CaseRecord, wrong: Collection[str]) -> bool:
+    """Return whether a node that makes a wrong output can violate a clause; without such a node, whether any node can.
+
+    Args:
+        wrong: names of the wrong outputs.
+    """
+    known = specification_clauses().get(clause)
+    operator = family_titles().get(clause.partition(".")[0])
+    nodes = [node for node in case.model.nodes if node.op_type == operator]
+    makers = [node for node in nodes if not set(wrong).isdisjoint(node.outputs)] or nodes
+    return known is None or not makers or any(known.is_about(node.attributes) for node in makers)
 
 
 def _operator_clauses(case: CaseRecord) -> list[str]:

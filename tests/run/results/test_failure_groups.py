@@ -342,6 +342,16 @@ def test_violated_clause_is_about_the_wrong_output(operator, clauses, wrong, exp
     assert violated_clauses(case, outputs) == tuple(f"{operator}.{name}" for name in expected)
 
 
+@pytest.mark.parametrize(("wrong", "expected"), [("last", "select_last_index"), ("first", "first_index")])
+def test_violated_clause_is_about_the_attributes_of_the_node(wrong, expected):
+    nodes = [{"op_type": "ArgMax", "outputs": ["first"], "attributes": {}}]
+    nodes.append({"op_type": "ArgMax", "outputs": ["last"], "attributes": {"select_last_index": 1, "axis": 1}})
+    clauses = ["argmax.first_index", "argmax.select_last_index", "argmax.negative_axis"]
+    case = make_case(clauses=clauses, model={"nodes": nodes})
+    output = OutputEvidence(0, wrong, "index", violation=Violation(Kind.NO_ARRAY))
+    assert violated_clauses(case, [output]) == (f"argmax.{expected}",)
+
+
 def test_clause_of_a_diagnosed_group_is_that_of_the_mutant():
     (group,) = found(failure("test_a"), diagnoses=[replace(DIAGNOSIS, cases=["test_a"], clause="adam.h_sqrt")])
     assert group.clause == "adam.h_sqrt"
