@@ -95,7 +95,7 @@ class WrongElement:
         level: `must` if the bound of this level is exceeded, and otherwise `should`.
         source: where the bound comes from.
         passage: the part of the specification that states the result, with its first words.
-        operands: the elements of the operands from which the element is computed, as texts; empty if they are many.
+        operands: the elements of the operands from which the element may be computed, as texts.
     """
 
     output: str

@@ -10,13 +10,14 @@ import math
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from itertools import islice
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from msgspec import Struct
 
 from conformance.base.serialization.printable_text import shorten_middle
-from conformance.base.verdicts import Level
+from conformance.base.verdicts import Level, Unsupported
 from conformance.exact.judgement.distances import (
     Distances,
     are_comparable,
@@ -24,19 +25,21 @@ from conformance.exact.judgement.distances import (
     is_correctly_rounded,
     relative_error,
 )
-from conformance.exact.judgement.samples import Sample, take_sample
+from conformance.exact.judgement.samples import Sample, independent_axes, take_sample
 from conformance.exact.models.arrays import element_count
 from conformance.exact.models.graphs import MAIN_DOMAINS, names_taken_by, operator_text
 from conformance.exact.reference.enclosures import has_signed_zeros
 from conformance.exact.reference.enclosures.earlier_texts import changed_shapes, readings_of
 from conformance.exact.reference.enclosures.machine_learning import MAP_OPERATORS
 from conformance.exact.reference.formulas.elementwise import ELEMENTWISE_ENCLOSURES
+from conformance.exact.reference.formulas.linear import dilations, explicit_pads, reduced_axes, strides
 from conformance.exact.reference.node_enclosures import WITH_STATES, NodeScope, enclose, enclose_steps
+from conformance.exact.reference.nodes import Node, attribute_values
 from conformance.exact.reference.numbers.enclosure import Enclosure, read_as
 from conformance.exact.reference.tolerances import ERRATA, FORMS, FUNCTIONS, RANGES, forms_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Container, Mapping, Sequence
 
     import onnx
 
@@ -53,7 +56,7 @@ class JudgedElement(Struct, frozen=True, forbid_unknown_fields=True):
         value: the subject's value; NaN for a text.
         expected: the expected value; NaN for a text.
         bound: the largest admissible difference.
-        operands: the elements of the node's operands that the element depends on, as texts; empty if they are many.
+        operands: the elements of the node's operands that the element may depend on, as texts.
         texts: for a tensor of strings, the subject's text and the expected text, shortened; otherwise None.
     """
 
@@ -445,38 +448,42 @@ def bound_source(
 MAX_ROW = 6
 """Elements of a row that are shown: the first ones and the last one."""
 
-MAX_OPERANDS = 4
+MAX_OPERANDS = 9
 """Operands that are shown."""
 
-_ELEMENTWISE = {*ELEMENTWISE_ENCLOSURES, "Less", "Greater", "Equal", "LessOrEqual", "GreaterOrEqual", "Not", "And"} | {
-    "Or",
-    "Xor",
-    "Ceil",
-    "Floor",
-    "Round",
-    "Sign",
-    "ThresholdedRelu",
-    "Relu",
-    "Neg",
-    "Abs",
-    "Max",
-    "Min",
-    "Clip",
-    "Where",
-    "IsNaN",
-    "IsInf",
-    "Mod",
-    "Cast",
-    "Pow",
-}
+_SHAPE_ONLY = 25
+"""The opset of a node whose attributes are read here: no axis depends on it, except that of an old Softmax."""
 
-_ALONG_AN_AXIS = {"Softmax", "LogSoftmax", "Hardmax", "LayerNormalization", "RMSNormalization", "LpNormalization"}
+Place: TypeAlias = "tuple[Any, ...]"
+"""A part of an operand, as an index of NumPy."""
+
+
+@dataclass(frozen=True)
+class _Element:
+    """An element of an output, with the node and its operands; None for an operand that is left out or not known.
+
+    Attributes:
+        node: the node.
+        operands: its operands.
+        shape: the shape of the output.
+        index: the position of the element in the output.
+    """
+
+    node: Node
+    operands: Sequence[Tensor | None]
+    shape: tuple[int, ...]
+    index: tuple[int, ...]
+
+    def shape_of(self, position: int) -> tuple[int, ...]:
+        """Return the shape of a known operand."""
+        operand = self.operands[position]
+        return () if operand is None else tuple(operand.shape)
 
 
 def operand_texts(
     node: onnx.NodeProto, known: Mapping[str, Tensor], shape: tuple[int, ...], index: tuple[int, ...]
 ) -> tuple[str, ...]:
-    """Return the elements of the operands that an element depends on; an empty tuple for other operators.
+    """Return the elements of the operands that an element may depend on.
 
     Args:
         node: the node.
@@ -484,45 +491,217 @@ def operand_texts(
         shape: the shape of the output.
         index: the position of the element in the output.
     """
-    if node.domain not in MAIN_DOMAINS:
-        return ()
-    texts = []
-    for position, name in enumerate(names_taken_by(node)[:MAX_OPERANDS]):
-        tensor = known.get(name)
-        place = None if tensor is None else _place(node, position, tuple(tensor.shape), shape, index)
-        if tensor is not None and place is not None:
-            with suppress(IndexError):  # a malformed node, whose operands do not fit its output
-                texts.append(f"{name} = {_text(tensor, place)}")
-    return tuple(texts)
+    names = [*node.input, *(name for name in names_taken_by(node) if name not in node.input)]
+    found = [tensor if hasattr(tensor, "shape") else None for tensor in map(known.get, names)]  # a map has none
+    read = Node(node.op_type, tuple(names), tuple(node.output), attribute_values(node.attribute), _SHAPE_ONLY)
+    element = _Element(read, found, shape, index)
+    find = _PLACES.get(node.op_type, _independent_part) if node.domain in MAIN_DOMAINS else _whole
+    texts: list[str] = []
+    for position, (name, tensor) in enumerate(zip(names, found, strict=True)):
+        if tensor is not None and len(texts) < MAX_OPERANDS:
+            with suppress(IndexError, ValueError, TypeError, ZeroDivisionError, Unsupported):  # a malformed node
+                texts.append(f"{name} = {_text(tensor, find(element, position))}")
+    return tuple(dict.fromkeys(texts))
 
 
-def _place(
-    node: onnx.NodeProto, position: int, own: tuple[int, ...], shape: tuple[int, ...], index: tuple[int, ...]
-) -> tuple[Any, ...] | None:
-    """Return the part of an operand, as an index of NumPy, that an element of the output depends on."""
-    if node.op_type == "MatMul" and len(own) > 1 and len(shape) > 1:
-        batch = _broadcast(own[:-2], index[:-2])
-        inner = (index[-2], slice(None)) if position == 0 else (slice(None), index[-1])
-        return None if batch is None else (*batch, *inner)
-    if node.op_type in _ALONG_AN_AXIS and position == 0 and own == shape:
-        axis = next((attribute.i for attribute in node.attribute if attribute.name == "axis"), -1) % len(own)
-        return tuple(slice(None) if each == axis else index[each] for each in range(len(own)))
-    if node.op_type in {"ArgMax", "ArgMin"} and own:
-        given = {attribute.name: attribute.i for attribute in node.attribute}
-        axis = given.get("axis", 0) % len(own)
-        others = index if given.get("keepdims", 1) else (*index[:axis], 0, *index[axis:])
-        return tuple(slice(None) if each == axis else place for each, place in enumerate(others))
-    if node.op_type in _ELEMENTWISE:
-        return _broadcast(own, index)
-    return None
+def _whole(element: _Element, position: int) -> Place:
+    return tuple(slice(None) for _ in element.shape_of(position))
 
 
-def _broadcast(own: tuple[int, ...], index: tuple[int, ...]) -> tuple[int, ...] | None:
-    """Return the position of an operand's element that broadcasting moves to an index."""
-    if len(own) > len(index):
-        return None
-    last = index[len(index) - len(own) :]
+def _independent_part(element: _Element, position: int) -> Place:
+    """Return an operand without what other elements depend on, as far as the axes of samples show it."""
+    place = list(_whole(element, position))
+    results = [np.broadcast_to(np.float32(0), element.shape)] if len(element.node.outputs) == 1 else []
+    for axis in independent_axes(element.node, element.operands, results) if results else ():
+        if position in axis.inputs and position not in axis.inner:
+            place[axis.inputs[position]] = element.index[axis.outputs[0]]
+    return tuple(place)
+
+
+def _broadcast(element: _Element, position: int) -> Place:
+    """Return the element that broadcasting moves to the index of the output."""
+    own = element.shape_of(position)
+    last = element.index[len(element.index) - len(own) :]
     return tuple(0 if size == 1 else place for size, place in zip(own, last, strict=True))
+
+
+def _matmul(first: int, second: int, of_rows: Container[int]) -> _Find:
+    """Return the places in a product of matrices.
+
+    Args:
+        first: the position of the first matrix.
+        second: the position of the second matrix.
+        of_rows: the positions of the scales and zero points that may have an element for each row of the first matrix;
+            those of the second matrix have one for each column.
+    """
+
+    def find(element: _Element, position: int) -> Place:
+        own = element.shape_of(position)
+        ranks = [len(element.shape_of(each)) for each in (first, second)]
+        count = min(1, ranks[0] - 1) + min(1, ranks[1] - 1)  # of rows and columns in the index of the output
+        batch = element.index[: len(element.index) - count]
+        row = element.index[len(batch) : len(batch) + 1]
+        column = element.index[len(element.index) - 1 :]
+        if position not in (first, second):
+            is_one = len(own) != 1 or own[0] == 1
+            return _whole(element, position) if is_one else row if position in of_rows else column
+        if len(own) == 1:
+            return (slice(None),)
+        last = batch[len(batch) - len(own) + 2 :]
+        outer = tuple(0 if size == 1 else place for size, place in zip(own, last, strict=False))
+        return (*outer, *row, slice(None)) if position == first else (*outer, slice(None), *column)
+
+    return find
+
+
+def _gemm(element: _Element, position: int) -> Place:
+    flags = [bool(element.node.attributes.get(name, 0)) for name in ("transA", "transB")]
+    if position > 1:
+        return _broadcast(element, position)
+    line: Place = (element.index[position],)
+    return (*line, slice(None)) if flags[position] == bool(position) else (slice(None), *line)
+
+
+def _along_axis(*, to_last: bool = False) -> _Find:
+    """Return the places in the line along an axis of the first operand, or in the part from there to the last axis."""
+
+    def find(element: _Element, position: int) -> Place:
+        own = element.shape_of(position)
+        if position > 0 or own != element.shape:
+            return _whole(element, position)
+        axis = element.node.attributes.get("axis", -1) % len(own)
+        last = len(own) - 1 if to_last else axis
+        return tuple(slice(None) if axis <= each <= last else place for each, place in enumerate(element.index))
+
+    return find
+
+
+def _reduction(element: _Element, position: int) -> Place:
+    if position > 0:
+        return _whole(element, position)
+    rank = len(element.shape_of(0))
+    if element.node.op_type in ("ArgMax", "ArgMin"):
+        reduced: Sequence[int] = [element.node.attributes.get("axis", 0) % rank]
+    else:
+        reduced = reduced_axes(element.node, element.operands, rank) or ()
+    kept = iter(element.index)
+    has_all = bool(element.node.attributes.get("keepdims", 1))
+    place: list[Any] = []
+    for axis in range(rank):
+        if axis in reduced:
+            place.append(slice(None))
+            if has_all:
+                next(kept)
+        else:
+            place.append(next(kept))
+    return tuple(place)
+
+
+def _window(filters: int | None = None, bias: int | None = None, channels: Sequence[int] = ()) -> _Find:
+    """Return the places in a window of the first operand, without padding.
+
+    Args:
+        filters: the position of the filters of a convolution; None for pooling.
+        bias: the position of the bias.
+        channels: the positions of operands with an element for each output channel, or with one element.
+    """
+
+    def find(element: _Element, position: int) -> Place:
+        index = element.index
+        if position == filters:
+            return (index[1], *(slice(None) for _ in element.shape_of(position)[1:]))
+        if position == bias or (position in channels and len(element.shape_of(position)) == 1):
+            return (index[1] if element.shape_of(position)[0] > 1 else 0,)
+        if position > 0:
+            return _whole(element, position)
+        sizes = element.shape_of(0)[2:]
+        weights = () if filters is None else element.shape_of(filters)
+        kernel = element.node.attributes.get("kernel_shape") or weights[2:]
+        steps = strides(element.node, len(sizes))
+        gaps = dilations(element.node, len(sizes))
+        places: list[Any] = [index[0], index[1]]
+        if weights:
+            groups = element.node.attributes.get("group", 1)
+            group = index[1] // (weights[0] // groups)
+            places[1] = slice(group * weights[1], (group + 1) * weights[1])
+        pads = explicit_pads(element.node, sizes, kernel)
+        for axis, (size, width) in enumerate(zip(sizes, kernel, strict=True)):
+            start = index[2 + axis] * steps[axis] - pads[axis][0]
+            begin = start if start >= 0 else start + -(start // gaps[axis]) * gaps[axis]
+            places.append(slice(begin, max(0, min(size, start + (width - 1) * gaps[axis] + 1)), gaps[axis]))
+        return tuple(places)
+
+    return find
+
+
+def _global_window(element: _Element, position: int) -> Place:
+    return (*element.index[:2], *_whole(element, position)[2:])
+
+
+def _quantized(element: _Element, position: int) -> Place:
+    """Return the element, and its scale and zero point: of the tensor, of the index of an axis, or of a block."""
+    own = element.shape_of(position)
+    axis = element.node.attributes.get("axis", 1) % max(1, len(element.shape))
+    if position == 0 or own == ():
+        return element.index if own else ()
+    if len(own) == 1:
+        return (element.index[axis] if own[0] > 1 else 0,)
+    block = element.node.attributes.get("block_size", 0) or 1
+    return tuple(place // block if each == axis else place for each, place in enumerate(element.index))
+
+
+_Find: TypeAlias = "Callable[[_Element, int], Place]"
+
+_WITHOUT_FORMULA = [
+    "And",
+    "Ceil",
+    "Cast",
+    "Clip",
+    "Equal",
+    "Floor",
+    "Greater",
+    "GreaterOrEqual",
+    "IsInf",
+    "IsNaN",
+    "Less",
+    "LessOrEqual",
+    "Max",
+    "Min",
+    "Mod",
+    "Neg",
+    "Not",
+    "Or",
+    "Pow",
+    "Abs",
+    "Relu",
+    "Round",
+    "Sign",
+    "ThresholdedRelu",
+    "Where",
+    "Xor",
+]
+"""Elementwise operators that have exact results, or more than one operand."""
+
+_ELEMENTWISE = (*ELEMENTWISE_ENCLOSURES, *_WITHOUT_FORMULA)
+
+_REDUCTIONS = ("L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "Sum", "SumSquare")
+
+_PLACES: Mapping[str, _Find] = {
+    **dict.fromkeys(_ELEMENTWISE, _broadcast),
+    "MatMul": _matmul(0, 1, ()),
+    "MatMulInteger": _matmul(0, 1, (2,)),
+    "QLinearMatMul": _matmul(0, 3, (1, 2)),
+    "Gemm": _gemm,
+    **dict.fromkeys(("Softmax", "LogSoftmax", "Hardmax", "LpNormalization"), _along_axis()),
+    **dict.fromkeys(("LayerNormalization", "RMSNormalization"), _along_axis(to_last=True)),
+    **dict.fromkeys((*(f"Reduce{name}" for name in _REDUCTIONS), "ArgMax", "ArgMin"), _reduction),
+    **dict.fromkeys(("MaxPool", "AveragePool", "LpPool"), _window()),
+    **dict.fromkeys(("Conv", "ConvInteger"), _window(1, 2, (3,))),
+    "QLinearConv": _window(3, 8, (4, 5)),
+    **dict.fromkeys(("GlobalAveragePool", "GlobalLpPool", "GlobalMaxPool"), _global_window),
+    **dict.fromkeys(("DequantizeLinear", "QuantizeLinear"), _quantized),
+}
+"""For each operator, the function that returns the part of an operand on which an element depends."""
 
 
 def _text(tensor: Tensor, place: tuple[Any, ...]) -> str:
@@ -536,11 +715,11 @@ def _text(tensor: Tensor, place: tuple[Any, ...]) -> str:
     return f"{number_text(part)} ± {error:.2g}" if error else number_text(part)
 
 
-def _row(row: Array) -> str:
-    flat = [number_text(each) for each in row[: MAX_ROW - 1]]
-    if row.size <= MAX_ROW:
-        return f"[{', '.join(map(number_text, row))}]"
-    return f"[{', '.join(flat)}, …, {number_text(row[-1])}] ({row.size} elements)"
+def _row(part: Array) -> str:
+    if part.size <= MAX_ROW:
+        return f"[{', '.join(map(number_text, part.flat))}]"
+    first = ", ".join(number_text(each) for each in islice(part.flat, MAX_ROW - 1))
+    return f"[{first}, …, {number_text(part.flat[part.size - 1])}] ({part.size} elements)"
 
 
 def number_text(element: Any) -> str:

@@ -79,6 +79,10 @@ def test_empty_graph_has_a_layout() -> None:
 
 
 A = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+K = np.arange(9, dtype=np.float32)
+W = np.arange(16, dtype=np.float32).reshape(2, 2, 2, 2)
+PRODUCT = ("a = [4, 5, 6, 7]", "b = [8, 9, 10, 11]")
+CHANNEL = "b = [8, 9, 10, 11, 12, …, 15] (8 elements)"
 
 
 @pytest.mark.parametrize(
@@ -93,17 +97,69 @@ A = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
         ("Softmax", {}, [np.arange(9.0).reshape(1, 9)], (0, 1), ["a = [0, 1, 2, 3, 4, …, 8] (9 elements)"]),
         ("ArgMax", {}, [A], (0, 2, 3), ["a = [11, 23]"]),
         ("ArgMin", {"axis": -1, "keepdims": 0}, [A], (1, 2), ["a = [20, 21, 22, 23]"]),
-        ("Transpose", {}, [A], (1, 2, 3), []),
+        ("Transpose", {}, [A], (3, 2, 1), ["a = [0, 1, 2, 3, 4, …, 23] (24 elements)"]),
+        ("MatMulInteger", {}, [A[0], A[0].T, K[:3], K[3:6]], (1, 2), [*PRODUCT, "c = 1", "d = 5"]),
+        (
+            "QLinearMatMul",
+            {},
+            [A[0], K[:1], K[:1], A[0].T],
+            (1, 2),
+            ["a = [4, 5, 6, 7]", "b = [0]", "c = [0]", "d = [8, 9, 10, 11]"],
+        ),
+        ("Gemm", {"transA": 1}, [A[0].T, A[0].T, K[:3]], (1, 2), [*PRODUCT, "c = 2"]),
+        ("Gemm", {"transB": 1}, [A[0], A[0], A[0, :, :1]], (1, 2), [*PRODUCT, "c = 4"]),
+        ("MatMul", {}, [A[0], K[:4]], (1,), ["a = [4, 5, 6, 7]", "b = [0, 1, 2, 3]"]),
+        ("MatMul", {}, [K[:4], A[0].T], (2,), ["a = [0, 1, 2, 3]", "b = [8, 9, 10, 11]"]),
+        (
+            "LayerNormalization",
+            {"axis": 1},
+            [A[:, :, :2], K[:2]],
+            (1, 0, 1),
+            ["a = [12, 13, 16, 17, 20, 21]", "b = [0, 1]"],
+        ),
+        ("ReduceSum", {"keepdims": 0}, [A, np.array([0])], (2, 3), ["a = [11, 23]", "b = [0]"]),
+        ("ReduceMax", {"axes": [0, 2]}, [A], (0, 2, 0), ["a = [8, 9, 10, 11, 20, …, 23] (8 elements)"]),
+        (
+            "MaxPool",
+            {"kernel_shape": [3, 2], "pads": [1, 0, 0, 0]},
+            [A[:, None]],
+            (1, 0, 0, 2),
+            ["a = [14, 15, 18, 19]"],
+        ),
+        (
+            "MaxPool",
+            {"kernel_shape": [2, 2], "dilations": [2, 3]},
+            [A[:, None]],
+            (1, 0, 0, 0),
+            ["a = [12, 15, 20, 23]"],
+        ),
+        ("AveragePool", {"kernel_shape": [2, 2], "auto_pad": "SAME_UPPER"}, [A[:, None]], (0, 0, 2, 3), ["a = [11]"]),
+        (
+            "Conv",
+            {"strides": [1, 2]},
+            [A[None], W, K[:2]],
+            (0, 1, 1, 1),
+            ["a = [6, 7, 10, 11, 18, …, 23] (8 elements)", CHANNEL, "c = 1"],
+        ),
+        (
+            "ConvInteger",
+            {"group": 2},
+            [A[None], W[:, :1], K[7:8], K[:2]],
+            (0, 1, 0, 0),
+            ["a = [12, 13, 16, 17]", "b = [8, 9, 10, 11]", "c = 7", "d = 1"],
+        ),
+        ("GlobalMaxPool", {}, [A[:, :, :, None]], (1, 2, 0, 0), ["a = [20, 21, 22, 23]"]),
+        ("BatchNormalization", {}, [A, *[K[:3]] * 4], (1, 2, 3), ["a = 23", *(f"{name} = 2" for name in "bcde")]),
+        ("DequantizeLinear", {"axis": -1}, [A, K[:4], K[1:5]], (1, 2, 3), ["a = 23", "b = 3", "c = 4"]),
+        ("DequantizeLinear", {"axis": 2, "block_size": 3}, [A, A[:, :, :2]], (1, 2, 3), ["a = 23", "b = 21"]),
     ],
 )
 def test_operands_of_an_element_are_shown(
     op_type: str, attributes: dict[str, Any], operands: list[Any], index: tuple[int, ...], expected: list[str]
 ) -> None:
-    names = "ab"[: len(operands)]
+    names = "abcde"[: len(operands)]
     node = helper.make_node(op_type, list(names), ["y"], **attributes)
-    shape = (
-        np.matmul(*operands).shape if op_type == "MatMul" else np.broadcast_shapes(*(each.shape for each in operands))
-    )
+    shape = np.broadcast_shapes(*(each.shape for each in operands)) if op_type in ("Add", "Mul") else operands[0].shape
     assert list(operand_texts(node, dict(zip(names, operands, strict=True)), shape, index)) == expected
 
 
