@@ -22,9 +22,9 @@ from conformance.base.verdicts import Level, Unsupported
 from conformance.corpus.cases.case import Case
 from conformance.exact.declarations.declaration_tables import declarations, declarations_of, has_schemas
 from conformance.exact.declarations.drawing import InvalidNodeError, draw_node, element_count
-from conformance.exact.models.arrays import type_name
 from conformance.exact.models.model_validity import model_violation
 from conformance.own.model_cases.earlier_answers import CaseComputation, EarlierAnswers
+from conformance.own.model_cases.model_cases import data_types
 from conformance.own.model_cases.onnx_cases import (
     DRAWN_TAG,
     GENERATOR,
@@ -334,14 +334,13 @@ def drawn_case(name: str, drawn: DrawnNode, earlier: EarlierAnswers | None = Non
     if any(array.dtype == object for array in (*drawn.operands.values(), *(answer.expected for answer in answers))):
         raise Unsupported("an operand or a result is text")
     check_outputs(drawn.model, answers)
-    types = sorted({type_name(answer.expected.dtype) for answer in answers})
     return Case(
         name,
         f"{drawn.operator} gives what its specification states for a drawn node of opset"
         f" {drawn.model.opset_import[0].version}",
         Level.MUST,
         (),
-        (drawn.operator, "onnx", *types, DRAWN_TAG),
+        (drawn.operator, "onnx", *data_types(drawn.model, drawn.operator, answers), DRAWN_TAG),
         drawn.model.SerializeToString(deterministic=True),
         (inputs,),
         answers=(tuple(answers),),

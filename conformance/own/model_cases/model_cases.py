@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain, repeat
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -48,7 +49,7 @@ from conformance.own.model_cases.region_cases import PRODUCTS, Regions
 from conformance.own.model_cases.typed_values import Given, TypedValue, typed_graphs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from conformance.exact.reference.numbers.enclosure import TensorOrSequence
@@ -389,7 +390,7 @@ def _case(uses: _Uses, earlier: EarlierAnswers, *, has_values: bool) -> Case:
     model.graph.node.extend(part.nodes)
     results = {name: answer.expected for name, answer in zip(part.results, answers, strict=True)}
     complete_part(model, fed, constants, results)
-    types = sorted({type_name(answer.expected.dtype) for answer in answers})
+    types = data_types(model, part.tested[0].op_type, answers)
     tags = [*dict.fromkeys(node.op_type for node in part.tested), GENERATOR, *types]
     place = f", as in {uses.place}" if has_values else ""
     return Case(
@@ -404,6 +405,36 @@ def _case(uses: _Uses, earlier: EarlierAnswers, *, has_values: bool) -> Case:
         full_check_exception="the node is from a model of a user",
         uses=uses.count,
     )
+
+
+SCHEMA_DOMAINS = ("", "ai.onnx.ml", "ai.onnx.preview.training")
+"""Domains of operators that have a schema in onnx."""
+
+
+def data_types(model: onnx.ModelProto, operator: str, answers: Iterable[Answer]) -> list[str]:
+    """Return the element type with which a case is tagged: that of the first input that can have several types.
+
+    Without such an input, these are the types of the outputs. ArgMax has the type of its data, and Where the type of X.
+
+    Args:
+        model: the model of the case: a node of the operator, or its function body.
+        operator: the operator that the case tests.
+        answers: the answers of a data set.
+    """
+    graph = model.graph
+    numbers = {value.name: value.type.tensor_type.elem_type for value in graph.input}
+    numbers |= {tensor.name: tensor.data_type for tensor in graph.initializer}
+    node = next((node for node in graph.node if node.op_type == operator), None)
+    names = [value.name for value in graph.input]
+    if node is not None and numbers.keys() >= set(filter(None, node.input)):
+        names = list(node.input)
+    domains = SCHEMA_DOMAINS if node is None else (called_name(node)[0],)
+    schema = next((onnx.defs.get_schema(operator, each) for each in domains if onnx.defs.has(operator, each)), None)
+    has_several = [len(formal.types) > 1 for formal in schema.inputs] if schema is not None else []
+    for name, is_data in zip(names, chain(has_several, repeat(True)), strict=False):
+        if is_data and numbers.get(name):
+            return [onnx.TensorProto.DataType.Name(numbers[name]).lower()]
+    return sorted({type_name(answer.expected.dtype) for answer in answers})
 
 
 def _known_answers(part: Part, values: Mapping[str, Array], earlier: EarlierAnswers) -> list[Answer]:

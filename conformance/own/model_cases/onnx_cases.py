@@ -32,7 +32,7 @@ import onnx
 from conformance.base.errors import ConformanceError
 from conformance.base.verdicts import Level, Unsupported
 from conformance.corpus.cases.case import VALUE_TAG, Case
-from conformance.exact.models.arrays import Array, array_of, is_floating, type_name
+from conformance.exact.models.arrays import Array, array_of, is_floating
 from conformance.exact.models.graphs import all_nodes, subgraphs_of
 from conformance.exact.models.input_files import DeclaredInput, fed_input_names, initializer_arrays
 from conformance.exact.models.model_validity import model_violation
@@ -42,7 +42,7 @@ from conformance.exact.reference.oracle import EVALUATION_ERRORS, Answer, evalua
 from conformance.own.graphs.tensor_borders import with_tensors
 from conformance.own.model_cases.case_operands import hard_data_sets
 from conformance.own.model_cases.earlier_answers import CaseComputation, EarlierAnswers
-from conformance.own.model_cases.model_cases import MAX_CASE_ELEMENTS
+from conformance.own.model_cases.model_cases import MAX_CASE_ELEMENTS, data_types
 from conformance.own.model_cases.parts import part_of_model
 
 if TYPE_CHECKING:
@@ -345,7 +345,7 @@ def _hard_case(
     given: Any, operator: str, level: Level, data_sets: Sequence[tuple[tuple[Array, ...], list[Answer]]]
 ) -> Case:
     every = [answer for _, answers in data_sets for answer in answers]
-    tags = [operator, "onnx", *sorted({type_name(answer.expected.dtype) for answer in every}), HARD_TAG]
+    tags = [operator, "onnx", *data_types(given.model, operator, every), HARD_TAG]
     if any(_is_wider(answer, given) for answer in every):
         tags.append(WIDER_TAG)
     return Case(
@@ -510,9 +510,9 @@ def _answer(tensor: Any, exact: Any, given: Array | None) -> Answer:
 def _case(
     given: Any, operator: str, data_sets: Sequence[tuple[list[Array], list[Array]]], answers: Sequence[list[Answer]]
 ) -> Case:
-    tags = [operator, "onnx", *sorted({type_name(array.dtype) for _, outputs in data_sets for array in outputs})]
+    kinds: list[str] = []
     if not answers:
-        tags.append(VALUE_TAG)
+        kinds.append(VALUE_TAG)
         answers = [
             [Answer(output, _tolerance(output, given) if is_floating(output.dtype) else None) for output in outputs]
             for _, outputs in data_sets
@@ -521,11 +521,12 @@ def _case(
         outputs_of_onnx = [output for _, outputs in data_sets for output in outputs]
         pairs = list(zip(chain.from_iterable(answers), outputs_of_onnx, strict=True))
         if not all(_is_acceptable(answer, output) for answer, output in pairs):
-            tags.append(DIFFERS_TAG)
+            kinds.append(DIFFERS_TAG)
         if any(_is_wider(answer, given) for answer, _ in pairs):
-            tags.append(WIDER_TAG)
+            kinds.append(WIDER_TAG)
     if isinstance(given, SimpleNamespace):
-        tags.append(TENSORS_TAG)
+        kinds.append(TENSORS_TAG)
+    tags = [operator, "onnx", *data_types(given.model, operator, list(chain.from_iterable(answers))), *kinds]
     return Case(
         given.name,
         f"{operator} gives the outputs of {given.name} of onnx",

@@ -15,7 +15,7 @@ import numpy as np
 import onnx
 import pytest
 from command_outputs import read_tree
-from onnx import TensorProto
+from onnx import TensorProto, helper
 from onnx.backend.test.loader import load_model_tests
 from refusals import assert_bad_input
 from script_modules import script_module
@@ -26,7 +26,9 @@ from conformance.corpus.cases.case import VALUE_TAG
 from conformance.corpus.cases.case_loading import load_case_in_memory, read_case_json
 from conformance.corpus.cases.corpus import open_corpus
 from conformance.corpus.generation.write_corpus import generate
+from conformance.exact.reference.oracle import Answer
 from conformance.own.model_cases.drawn_cases import drawn_cases, opset_versions, typed_cases
+from conformance.own.model_cases.model_cases import data_types
 from conformance.own.model_cases.onnx_cases import (
     DIFFERS_TAG,
     DRAWN_TAG,
@@ -167,6 +169,23 @@ def test_define_onnx_cases_without_answer_keeps_onnx_value_at_should(given_cases
 def test_expanded_case_has_operator_of_its_case(onnx_cases):
     expanded = [case for id, case in by_id(onnx_cases).items() if id.startswith("test_softmax_axis_1_expanded")]
     assert {case.tags[0] for case in expanded} == {"Softmax"}
+
+
+@pytest.mark.parametrize(
+    ("operator", "inputs", "expected"),
+    [
+        ("ArgMax", {"x": "FLOAT16"}, ["float16"]),
+        ("Where", {"condition": "BOOL", "x": "DOUBLE", "y": "DOUBLE"}, ["double"]),
+        ("QuantizeLinear", {"x": "FLOAT", "scale": "FLOAT", "zero": "UINT8"}, ["float"]),
+        ("ConstantOfShape", {"shape": "INT64"}, ["bool"]),
+        ("Unknown", {"x": "STRING"}, ["string"]),
+    ],
+)
+def test_case_has_the_type_of_the_data_of_its_operator(operator, inputs, expected):
+    values = [helper.make_tensor_value_info(name, getattr(TensorProto, type), [1]) for name, type in inputs.items()]
+    node = helper.make_node(operator, list(inputs), ["z"])
+    model = helper.make_model(helper.make_graph([node], "g", values, []))
+    assert data_types(model, operator, [Answer(np.zeros(1, np.bool_))]) == expected
 
 
 def test_onnx_corpus_accepts_outputs_of_onnx_but_of_marked_cases(onnx_corpus, onnx_cases, given_cases):
