@@ -2,7 +2,8 @@
 
 The bound of a sum of many terms admits a lost term, and operands rounded to fewer digits. An exact sum shows both: its
 bound is that of a few roundings. Other operators with wide bounds have operands for the same purpose: shares with one
-large term, statistics of numbers that cancel, extremes of numbers of one sign, and recurrences whose errors shrink.
+large term, statistics of numbers that cancel, extremes of numbers of one sign, recurrences whose errors shrink, and
+scores whose exponentials overflow.
 """
 
 from __future__ import annotations
@@ -31,6 +32,9 @@ Shape = tuple[int, ...]
 MIN_SUMMED_TERMS = 64
 """Terms from which the bound of a sum is wide enough for exact sums."""
 
+MIN_MOMENT_TERMS = 16
+"""Terms from which the bound of a mean and a variance is wide enough for operands of a few terms."""
+
 
 def probed_terms(node: onnx.NodeProto, shapes: Mapping[str, Shape]) -> int:
     """Return the number of elements of each sum, share or statistic of a node of `WITH_EXACT_SUMS`, at most.
@@ -38,11 +42,12 @@ def probed_terms(node: onnx.NodeProto, shapes: Mapping[str, Shape]) -> int:
     It is enough for operands of extremes and recurrences, and 1 for another node, or for an unknown shape. Arguments
     are those of `summed_terms`.
     """
-    if is_operator(node, *_EXTREMES, *_RECURRENT):
+    if is_operator(node, *_EXTREMES, *_RECURRENT, *_SCORES):
         return MIN_SUMMED_TERMS
     if not is_operator(node, *_SHARES, *_MOMENTS) or node.input[0] not in shapes:
         return summed_terms(node, shapes)
-    return max(shapes[node.input[0]], default=1)
+    shape = shapes[node.input[0]]
+    return max(shape, default=1) if is_operator(node, *_SHARES) else _moment_terms(node, shape)
 
 
 def summed_terms(node: onnx.NodeProto, shapes: Mapping[str, Shape]) -> int:
@@ -78,7 +83,8 @@ def exact_sums(
     """Return sets of operands with which the bounds of a node of `WITH_EXACT_SUMS` are narrow.
 
     In the first set of a sum, it has about one term that is not 0, with all digits of the type. In the second set, all
-    elements are small integers. Sums of integers have large ones that do not overflow.
+    elements are small integers. Statistics have numbers that cancel, and then a few of them among zeros. Sums of
+    integers have large ones that do not overflow.
 
     Args:
         node: the node.
@@ -91,7 +97,8 @@ def exact_sums(
         The sets. There are none for other operators, for short sums, and for operands of other types.
     """
     first = node.input[0]
-    if terms < MIN_SUMMED_TERMS or first not in free:
+    least = MIN_MOMENT_TERMS if is_operator(node, *_MOMENTS) else MIN_SUMMED_TERMS
+    if terms < least or first not in free:
         return []
     is_integer = values[first].dtype.kind in "iu"
     if not is_integer and not is_computed(values[first].dtype):
@@ -121,8 +128,15 @@ def exact_sums(
         ]
     if is_operator(node, *_RECURRENT):
         return [operands(_small_fractions, _small_fractions)]
+    if is_operator(node, *_SCORES):
+        factor = _factor_of_large_scores(node, values[first].shape)
+        large = [lambda text, array: (_digits(text, array) * factor).astype(array.dtype)] * 2
+        return [operands(*large)]
     if is_operator(node, *_MOMENTS):
-        return [operands(lambda _, array: _cancelling(array), _digits)]
+        return [
+            operands(lambda _, array: _cancelling(array), _digits),
+            operands(lambda text, array: _few_pairs(text, array, terms), _digits),
+        ]
     factor = 4 if node.op_type in _SUMS_OF_ELEMENTS else 16
     return [
         operands(lambda text, array: sparse_numbers(text, array, terms), _digits),
@@ -131,7 +145,7 @@ def exact_sums(
 
 
 LARGE_TERM = 100
-"""Factor of the numbers from 1 to 2 whose exponentials exceed all others together."""
+"""Factor of the numbers from 1 to 2 whose exponentials exceed all others together, and overflow in float."""
 
 
 def sparse_numbers(text: str, array: Array, period: int) -> Array:
@@ -154,6 +168,30 @@ def _numbers_with_all_digits(text: str, array: Array) -> Array:
 def _digits(text: str, array: Array) -> Array:
     """Return numbers from 1 to 2 with all digits of the type; integers stay."""
     return _numbers_with_all_digits(text, array).astype(array.dtype) if is_computed(array.dtype) else array
+
+
+def _few_pairs(text: str, array: Array, terms: int) -> Array:
+    """Return numbers of both signs among zeros, so that the sum of each row along the last axis is exactly 0.
+
+    Few rows have a number and, next to it, its negative.
+
+    Args:
+        text: the text on which the elements depend.
+        array: an array of the shape and type, of floating-point numbers.
+        terms: the number of elements of each mean.
+    """
+    size = array.shape[-1] if array.ndim else 1
+    if size < 2:
+        return _cancelling(array)
+    pairs = element_bits(text, (*array.shape[:-1], size // 2))
+    numbers = _numbers_with_all_digits(text, np.zeros(pairs.shape, array.dtype))
+    numbers = np.where(pairs == pairs.min(axis=-1, keepdims=True), numbers, 0.0)
+    period = max(1, terms // size // 2)
+    rows = _kept(element_bits(f"{text}/rows", array.shape[:-1]), period, np.ones(array.shape[:-1]))
+    result = np.zeros(array.shape)
+    result[..., 0 : size // 2 * 2 : 2] = numbers * rows[..., np.newaxis]
+    result[..., 1 : size // 2 * 2 : 2] = -numbers * rows[..., np.newaxis]
+    return result.astype(array.dtype)
 
 
 def _small_integers(text: str, array: Array, sums: int) -> Array:
@@ -223,8 +261,33 @@ _EXTREMES = frozenset({"GlobalMaxPool", "MaxPool", "ReduceMax", "ReduceMin"})
 
 _RECURRENT = frozenset({"GRU", "LSTM", "RNN"})
 
-WITH_EXACT_SUMS = SUMS | _SHARES | _MOMENTS | _EXTREMES | _RECURRENT
+_SCORES = frozenset({"Attention"})
+
+WITH_EXACT_SUMS = SUMS | _SHARES | _MOMENTS | _EXTREMES | _RECURRENT | _SCORES
 """Operators for which `exact_sums` has operands."""
+
+
+def _factor_of_large_scores(node: onnx.NodeProto, shape: Shape) -> float:
+    """Return the factor of numbers from 1 to 2 with which exponentials of scores of Attention overflow in float."""
+    given = {attribute.name: attribute for attribute in node.attribute}
+    heads = given["q_num_heads"].i if "q_num_heads" in given else 1
+    size = max(1, (shape[-1] if shape else 1) // max(1, heads))
+    scale = given["scale"].f if "scale" in given else 0.0
+    return math.sqrt(LARGE_TERM / (size * (scale if scale > 0 else 1 / math.sqrt(size))))
+
+
+def _moment_terms(node: onnx.NodeProto, shape: Shape) -> int:
+    """Return the number of elements of each mean of a normalization."""
+    given = {attribute.name: attribute for attribute in node.attribute}
+    if node.op_type == "GroupNormalization":
+        return math.prod(shape[1:]) // max(1, given["num_groups"].i if "num_groups" in given else 1)
+    if node.op_type == "InstanceNormalization":
+        return math.prod(shape[2:])
+    if node.op_type == "MeanVarianceNormalization":
+        axes = given["axes"].ints if "axes" in given else (0, 2, 3)
+        return math.prod(shape[axis] for axis in axes if -len(shape) <= axis < len(shape))
+    axis = given["axis"].i if "axis" in given else -1
+    return math.prod(shape[axis:]) if -len(shape) <= axis < len(shape) else 1
 
 
 def _of_einsum(node: onnx.NodeProto, inputs: Sequence[Shape]) -> int:

@@ -118,3 +118,10 @@ def test_exact_sums_show_a_lost_term_and_fewer_digits(fault):
     like = [np.zeros((5, 4096), np.float32), np.zeros((4096, 4), np.float32)]
     given = list(hard_inputs("MatMul", like=like, count=4))[1:]
     assert any(judge("MatMul", each, [fault(*each)]).is_wrong for each in given)
+
+
+def test_inputs_of_attention_have_scores_whose_exponentials_overflow_in_float():
+    like = [np.zeros((1, 2, 5, 16), np.float32)] * 3
+    with np.errstate(all="ignore"):
+        scores = [Q @ K.swapaxes(-1, -2) / 4 for Q, K, _ in hard_inputs("Attention", like=like, count=4, opset=23)]
+    assert any(89 < each.min() <= each.max() < 1000 for each in scores)
