@@ -187,6 +187,24 @@ def test_variance_of_moments_is_within_the_composed_bound() -> None:
     assert np.all(variance.error < 0.1)
 
 
+def test_square_of_a_mean_has_the_error_of_the_mean() -> None:
+    X = np.random.default_rng(6).standard_normal((40, 640)).astype(np.float32)
+    average = make_node("ReduceMean", 1, axes=[1], keepdims=1, opset=13)
+    mean = enclose_node(average, [X])[0]
+    square = enclose_node(make_node("Mul", 2), [mean, mean])[0]
+    assert is_within(X.mean(axis=1, keepdims=True, dtype=np.float32) ** 2, square)
+    assert np.all(square.error < 2.1 * np.abs(mean.value) * mean.error + mean.error**2 + 1e-7 * square.value)
+
+
+def test_sum_of_inexact_numbers_among_zeros_has_the_roundings_of_the_numbers() -> None:
+    X = np.zeros((4, 4096), np.float32)
+    X[:, :2] = 1.5
+    root = enclose_node(make_node("Sqrt"), [X])[0]
+    total = enclose_node(make_node("ReduceSum", 1, axes=[1], keepdims=1, opset=12), [root])[0]
+    assert is_within(np.sqrt(X).sum(axis=1, keepdims=True), total)
+    assert np.all(total.error < 8 * 2.0**-23 * total.value)
+
+
 def test_element_that_may_overflow_is_not_determined() -> None:
     X = np.array([np.finfo(np.float32).max, 1.0], np.float32)
     (tensor,) = enclose_node(make_node("Add", 2), [X, np.array([1e31, 1.0], np.float32)])

@@ -683,3 +683,34 @@ def test_mod_by_the_formula_of_the_page_is_within_the_bounds(fmod: int, dtype: A
                 judgement = judge("Mod", [a, b], [actual], opset=28, fmod=fmod)
                 assert not judgement.is_wrong, str(judgement)
     assert judge("Mod", [dtype([7.5]), dtype([2])], [dtype([1.25])], opset=28, fmod=fmod).is_wrong
+
+
+@pytest.mark.parametrize("is_fused", [False, True])
+def test_a_folded_dequantization_is_within_the_bounds(is_fused: bool) -> None:
+    X, scale, zero = np.arange(-128, 128).astype(np.int8), F(0.03), np.int8(36)
+    summand = -F(zero) * scale
+    Y = fma(X, scale, summand) if is_fused else X.astype(F) * scale + summand
+    judgement = judge("DequantizeLinear", [X, np.array(scale), np.array(zero)], [Y], opset=13)
+    assert judgement.judged == 255  # the result for the zero point is the error of the form
+    assert not judgement.is_wrong
+    assert judge("DequantizeLinear", [X, np.array(scale), np.array(zero)], [Y], opset=13, level="should").is_wrong
+    assert judge("DequantizeLinear", [X, np.array(scale), np.array(zero)], [Y * F(1 + 1e-5)], opset=13).is_wrong
+
+
+def test_a_product_of_dequantized_operands_is_within_the_bounds() -> None:
+    random = np.random.default_rng(3)
+    A, B = (random.integers(-128, 128, shape).astype(np.int8) for shape in ((4, 300), (300, 5)))
+    scales = [np.array(0.03, F), np.array(0.1, F)]
+    Y = matrix_product(A.astype(F) * scales[0], B.astype(F) * scales[1])
+    assert not judge("com.microsoft.MatMulIntegerToFloat", [A, B, *scales], [Y]).is_wrong
+    assert judge("com.microsoft.MatMulIntegerToFloat", [A, B, *scales], [Y * F(1 + 1e-3)]).is_wrong
+
+
+def test_attention_whose_undivided_sums_overflow_is_not_judged() -> None:
+    Q, K = (np.zeros((1, 1, count, 8), F) for count in (1, 3))
+    V = np.full((1, 1, 3, 8), 2e38, F)
+    with np.errstate(over="ignore"):
+        Y = matrix_product(np.ones((1, 1, 1, 3), F), V) / F(3)
+    assert np.isinf(Y).all()
+    assert not judge("Attention", [Q, K, V], [Y], opset=23).is_wrong
+    assert judge("Attention", [Q, K, V], [Y], opset=23, level="should").is_wrong

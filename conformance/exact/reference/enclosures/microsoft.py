@@ -604,7 +604,21 @@ def _matmul_integer_to_float(_: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     A = Enclosure.exact(centred(a, a_zero, as_scalar), FLOAT)
     B = centred(b, b_zero, as_scalar)
     scales = [tensor(each).moved(as_scalar) for each in (a_scale, b_scale)]
-    return [_scaled_product(A, B, scales, None if bias is None else tensor(bias), scales[0].dtype)]
+    summand = None if bias is None else tensor(bias)
+
+    def dequantized() -> Enclosure:
+        first = A * scales[0]
+        second = Enclosure.exact(B, FLOAT) * scales[1]
+        product = first.dot(second, np.matmul, A.shape[-1])
+        return product if summand is None else product.plus(summand)
+
+    return [
+        admit(
+            "MatMulIntegerToFloat",
+            written=lambda: _scaled_product(A, B, scales, summand, scales[0].dtype),
+            dequantized=dequantized,
+        )
+    ]
 
 
 def _dynamic_quantize_matmul(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:

@@ -160,7 +160,15 @@ def _dequantize_linear(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
         difference = difference.with_dtype(np.dtype(np.float64)).as_type(to)
 
     narrow = difference.with_dtype(np.dtype(np.float64)).as_type(to)
-    return [admit("Dequantized", written=lambda: difference * scale, narrow=lambda: narrow * scale)]
+
+    def folded() -> Enclosure:
+        product = difference * scale
+        if given_zero is None or to != FLOAT or not is_integer(X.dtype) or not zero.value.any():
+            return product
+        other = enclose_values(X, to) * scale - zero * scale
+        return product.where(np.broadcast_to(zero.value == 0, product.shape), other)
+
+    return [admit("Dequantized", written=lambda: difference * scale, narrow=lambda: narrow * scale, folded=folded)]
 
 
 def _dynamic_quantize_linear(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:

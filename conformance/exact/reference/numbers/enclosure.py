@@ -120,12 +120,15 @@ class SumOfProducts:
         is_limited: whether a limit, such as that of Clip, is applied to the sum. A factor may still be multiplied into
             the terms, with the limit multiplied too: `x * Clip(x + 3, 0, 6) / 6` is `x * Clip(x / 6 + 0.5, 0, 1)`. The
             terms of a later sum are then no products of these terms.
+        is_reduction: whether the terms are the elements of a reduction, also with a factor. No kernel multiplies such a
+            sum by itself term by term.
     """
 
     magnitudes: Array
     error: Array
     roundings: int | Array
     is_limited: bool = False
+    is_reduction: bool = False
 
     @classmethod
     def of(cls, tensor: Enclosure, *, is_factor: bool = False) -> SumOfProducts:
@@ -170,6 +173,7 @@ class SumOfProducts:
                 np.where((self.error == 0) & (other.error == 0), 0.0, error),
                 self.roundings + other.roundings + roundings,
                 self.is_limited or other.is_limited,
+                self.is_reduction or other.is_reduction,
             )
 
 
@@ -458,10 +462,12 @@ class Enclosure(ArithmeticOperators, FormulaTensor):
             sizes: the numbers whose product is the number of terms.
         """
         count = prod(sizes)
-        if count < 2 or not self.is_exact or self.value.dtype.kind != "f":
+        if count < 2 or self.value.dtype.kind != "f":
             return count
         if has_many_zeros(self.value):
-            return np.asarray(summation((self.value != 0).astype(np.float64)))
+            return np.asarray(summation(self.nonzero_mask().astype(np.float64)))
+        if not self.is_exact:
+            return count
         unit = common_unit(self.value, format_of(self.dtype))
         if not unit:
             return count
@@ -549,6 +555,8 @@ class Enclosure(ArithmeticOperators, FormulaTensor):
         return (self - other).in_any_order(SumOfProducts.of(self).plus(SumOfProducts.of(other)), self, other)
 
     def times(self, other: Enclosure, *, is_fused: bool = False) -> Enclosure:
+        if other is self and self.terms is not None and self.terms.is_reduction:
+            return self * self
         first, second = (SumOfProducts.of(each, is_factor=True) for each in (self, other))
         return (self * other).in_any_order(first.times(second), self, other, is_fused=is_fused)
 
@@ -566,11 +574,11 @@ class Enclosure(ArithmeticOperators, FormulaTensor):
     def add_up(self, axes: Sequence[int], *, keepdims: bool = False) -> Enclosure:
         axes = tuple(axes)
         count: int | Array = prod(self.shape[axis] for axis in axes)
-        if self.is_exact and has_many_zeros(self.value):
-            count = np.count_nonzero(self.value, axis=axes, keepdims=keepdims)
+        if has_many_zeros(self.value):
+            count = np.count_nonzero(self.nonzero_mask(), axis=axes, keepdims=keepdims)
         terms = SumOfProducts.of(self)
         magnitudes, error = (part.sum(axis=axes, keepdims=keepdims) for part in (terms.magnitudes, terms.error))
-        terms = SumOfProducts(magnitudes, error, terms.largest_roundings + count)
+        terms = SumOfProducts(magnitudes, error, terms.largest_roundings + count, is_reduction=True)
         return self.sum(axes, keepdims=keepdims).in_any_order(terms, self)
 
     def dot(self, other: Enclosure, product: Callable[[Array, Array], Array], count: int) -> Enclosure:
@@ -587,6 +595,10 @@ class Enclosure(ArithmeticOperators, FormulaTensor):
                 if shares is not None and shares.error is self.error and product is np.matmul and other.value.ndim > 1:
                     error = np.fmin(error, shares.error_of_mean(value, other.value))
                     terms = shares.nonzero_counts()
+                    # a kernel may divide by the sum of the numerators after this product, which may overflow
+                    undivided = product(shares.numerators.magnitude, second.magnitudes)
+                    is_open = undivided > float(format_of(self.dtype).largest)
+                    error = np.where(is_open & np.isfinite(value) & (not is_strict()), np.inf, error)
             if not other.is_exact:
                 error = error + product(first.magnitudes, second.error)
             finite = magnitudes
@@ -656,6 +668,10 @@ class Enclosure(ArithmeticOperators, FormulaTensor):
 
     def zero_mask(self) -> Array:
         return np.asarray((self.value == 0) & (self.error == 0))
+
+    def nonzero_mask(self) -> Array:
+        """Return which elements may be another number than 0."""
+        return ~self.zero_mask()
 
     def undetermined(self, condition: Array) -> Enclosure:
         overflows = None if self.overflows is None else self.overflows & ~condition  # it may be another number too
