@@ -1,8 +1,8 @@
 """Judge random nodes of all declared operators on runtimes and on correct variants, and list each accusation by cause.
 
-Run `python checks/measurements/sweep.py NODES [SEED] [OPERATOR ...]`. The nodes come from
-`conformance.exact.declarations`. Each runs on ONNX Runtime with and without optimizations, on onnx's reference
-evaluator, and on variants that are correct:
+Run `python checks/measurements/sweep.py NODES [SEED] [OPERATOR ...] [--backend NAME]`. The nodes come from
+`conformance.exact.declarations`. Each runs on the backend of the suite with this name. Without a backend, it runs on
+ONNX Runtime with and without optimizations, on onnx's reference evaluator, and on variants that are correct:
 
 - in double, with results rounded once to the type;
 - with the terms of its sums in another order;
@@ -14,16 +14,22 @@ evaluator, and on variants that are correct:
 Rational arithmetic and mpmath compute the exact value of an element outside of its bound, without the reference. The
 element is a fault of the subject if the bound contains the exact value and the subject's value is further away.
 
-The exit status is 1 if an element outside of a bound of level `must` is no such fault, and `KNOWN_FAULTS` has no fault
-of the operator.
+Where there is no formula, another implementation of the operator decides that a backend is *contradicted*: it returns a
+number within the bound. For operators of the domain com.microsoft that is ONNX Runtime, which defines them; for others
+it is onnx's reference evaluator. They are not asked about themselves.
+
+The exit status is 1 if an element outside of a bound of level `must` is neither such a fault nor contradicted, and
+`KNOWN_FAULTS` has no fault of the operator.
 """
 
 from __future__ import annotations
 
+import argparse
 import sys
 import time
 import warnings
 from collections import Counter
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -47,11 +53,16 @@ from conformance.exact.models.arrays import dtype_of, type_name, type_number
 from conformance.exact.reference.node_enclosures import NodeScope, enclose
 from conformance.exact.reference.nodes import attribute_values
 from conformance.exact.reference.numbers.enclosure import Enclosure, admissible_mask
+from conformance.own.graphs.intermediate_values import SubjectRefused, run_each
+from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
+from conformance.subjects.isolation.protocol import Limits
+from conformance.subjects.isolation.start_subjects import started_subjects
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from conformance.exact.declarations.drawing import DrawnNode
+    from conformance.subjects.calling.subject_names import Subject
 
     Array = np.ndarray[Any, Any]
     Outputs = list[Array] | None
@@ -244,6 +255,14 @@ def with_fused_multiply_add(node: DrawnNode) -> Outputs:
     return [total]
 
 
+def run_backend(backend: Subject, node: DrawnNode) -> Outputs:
+    """Return the outputs of a backend of the suite; None if it does not run the model."""
+    try:
+        return run_each(backend.target, node.model, [list(node.inputs.values())])[0]
+    except SubjectRefused:
+        return None
+
+
 def subjects(node: DrawnNode, bits: int) -> Iterator[tuple[str, Outputs]]:
     """Yield the name of each subject and its outputs for a node."""
     yield "onnxruntime", run_onnxruntime(node.model, node.inputs, is_optimized=True)
@@ -273,7 +292,7 @@ def exact_output(node: DrawnNode, number: int) -> Any:
 def exact_element(node: DrawnNode, number: int, place: tuple[int, ...]) -> Any:
     """Return an element of an output as a number of mpmath; None if it has no formula."""
     output = exact_output(node, number)
-    element = None if output is None else output[place]
+    element = None if output is None else np.asarray(output, object)[place]
     return None if element is None else exact_number(element)
 
 
@@ -301,6 +320,25 @@ def is_fault_of_subject(actual: float, value: float, error: float, exact: Any) -
             bool(mpmath.isfinite(exact)) and bool(np.isfinite(value)) and abs(exact - value) <= limit
         )
     return bool(abs(exact - value) <= limit and abs(exact - mpmath.mpf(actual)) > error)
+
+
+def is_invented(node: DrawnNode, actual: Any, value: Any) -> bool:
+    """Return whether an operator that only moves elements has an element that no operand has, unlike the expected."""
+    if node.proto.op_type not in MOVEMENTS:
+        return False
+    moved = [array for array in node.operands.values() if array.dtype == np.asarray(actual).dtype]
+    has_value, has_actual = (any(bool((array == each).any()) for array in moved) for each in (value, actual))
+    return has_value and not has_actual
+
+
+MOVEMENTS = frozenset(
+    {
+        *("Compress", "Concat", "DepthToSpace", "Expand", "Flatten", "Gather", "GatherElements", "GatherND"),
+        *("Identity", "Reshape", "ReverseSequence", "Scatter", "ScatterElements", "ScatterND", "Slice"),
+        *("SpaceToDepth", "Split", "Squeeze", "Tile", "Transpose", "Unsqueeze"),
+    }
+)
+"""Operators whose results are elements of operands, apart from zeros and sums."""
 
 
 def is_inferred(model: onnx.ModelProto, number: int, tensor: Array | Enclosure, *, has_shape: bool = True) -> bool:
@@ -334,8 +372,11 @@ class Sweep:
         counts: the number of judged nodes and compared results, and of nodes that were not judged by reason.
         causes: the accusations: the number by cause.
         examples: the first accusation of each cause.
-        open: the causes of level `must` that are neither settled nor known.
+        open: the causes of level `must` that are neither settled nor contradicted nor known.
+        backend: the backend that runs the nodes; None for the runtimes and variants of `subjects`.
     """
+
+    backend: Subject | None = None
 
     counts: Counter[str] = field(default_factory=Counter)
     causes: Counter[str] = field(default_factory=Counter)
@@ -352,7 +393,9 @@ class Sweep:
             self.counts[f"not judged: {reason}"] += 1
             return
         self.counts["judged nodes"] += 1
-        for name, outputs in subjects(node, text_bits(own)):
+        backend = self.backend
+        results = subjects(node, text_bits(own)) if backend is None else [(backend.id, run_backend(backend, node))]
+        for name, outputs in results:
             if outputs is not None:
                 self.counts[f"results of {name}"] += 1
                 for number, (actual, tensor) in enumerate(zip(outputs, expected, strict=False)):
@@ -392,18 +435,31 @@ class Sweep:
                 exact = exact_element(node, number, place)
                 got = actual[place]
                 is_settled = exact is not None and is_fault_of_subject(_number(got), _number(value), error, exact)
+                is_settled |= is_invented(node, got, value)
                 line = f"{level}: output {number}{list(place)} is {got!r}, expected {value!r} ± {error:.3g}"
                 if exact is not None:
                     line += f", exactly {mpmath.nstr(exact, 20)}"
                 kind = f"{level}, {_kind(got)} instead of {_kind(value)}"
-                self.accuse(node, seed, name, line, kind, is_settled=is_settled)
+                is_other = level == "must" and not is_settled and self.backend is not None
+                is_other = is_other and is_contradicted(name, node, number, place, bound)
+                self.accuse(node, seed, name, line, kind, is_settled=is_settled, is_contradicted=is_other)
                 return
 
-    def accuse(self, node: DrawnNode, seed: str, name: str, line: str, kind: str, *, is_settled: bool) -> None:
+    def accuse(
+        self,
+        node: DrawnNode,
+        seed: str,
+        name: str,
+        line: str,
+        kind: str,
+        *,
+        is_settled: bool,
+        is_contradicted: bool = False,
+    ) -> None:
         """Count an accusation, and keep the first of each cause."""
         subject = BASES.get(name, name.partition(" without")[0])
         is_known = is_saturated(subject, node) or any(row.explains(subject, node.model, kind) for row in KNOWN_FAULTS)
-        state = "settled" if is_settled else "known" if is_known else "open"
+        state = "settled" if is_settled else "known" if is_known else "contradicted" if is_contradicted else "open"
         types = "/".join(dict.fromkeys(type_name(array.dtype) for array in node.operands.values()))
         cause = f"{state}: {name}: {node.operator} of {types}: {kind}"
         self.causes[cause] += 1
@@ -420,6 +476,23 @@ class Sweep:
         return [*found, *(f"{number:8} {text}" for text, number in self.counts.most_common())]
 
 
+def is_contradicted(subject: str, node: DrawnNode, number: int, place: tuple[int, ...], bound: Any) -> bool:
+    """Return whether another implementation of an operator returns a number within the bound, see the module."""
+    is_microsoft = node.proto.domain == "com.microsoft"
+    other = "onnxruntime" if is_microsoft else "onnx-reference"
+    if subject.startswith(other):
+        return False
+    if is_microsoft:
+        outputs = run_onnxruntime(node.model, node.inputs, is_optimized=False)
+    else:
+        outputs = run_evaluator(node.model, node.inputs)
+    if outputs is None:
+        return False
+    actual = np.asarray(outputs[number])
+    is_same_kind = actual.dtype == bound.dtype and actual.shape == tuple(bound.shape)
+    return is_same_kind and bool(np.asarray(admissible_mask(actual, bound))[place])
+
+
 def _number(element: Any) -> float:
     return int(element) if isinstance(element, np.integer | np.bool_) else float(element)
 
@@ -429,9 +502,9 @@ def _kind(number: Any) -> str:
     return "NaN" if np.isnan(value) else "infinity" if np.isinf(value) else "a number" if value else "zero"
 
 
-def sweep(count: int, seed: int, operators: Sequence[str] = ()) -> Sweep:
+def sweep(count: int, seed: int, operators: Sequence[str] = (), backend: Subject | None = None) -> Sweep:
     """Judge random nodes; the operators take turns."""
-    chosen, found = list(operators) or list(declarations()), Sweep()
+    chosen, found = list(operators) or list(declarations()), Sweep(backend)
     for number in range(count):
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
@@ -439,12 +512,19 @@ def sweep(count: int, seed: int, operators: Sequence[str] = ()) -> Sweep:
     return found
 
 
-def main() -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Sweep, and return 1 if an accusation of level `must` is open."""
-    count, seed, *operators = sys.argv[1:] + ["1"] * (2 - len(sys.argv[1:]))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("count", type=int, help="number of nodes", metavar="NODES")
+    parser.add_argument("seed", type=int, nargs="?", default=1, metavar="SEED")
+    parser.add_argument("operators", nargs="*", metavar="OPERATOR")
+    parser.add_argument("--backend", metavar="NAME", help="run the nodes on this backend")
+    options = parser.parse_args(arguments)
     started = time.monotonic()
-    found = sweep(int(count), int(seed), operators)
-    missing = [] if is_installed else [NOT_INSTALLED]
+    named = [] if options.backend is None else [SubjectName.parse(options.backend, SubjectKind.BACKEND)]
+    with started_subjects(named, Limits()) if named else nullcontext([None]) as (backend,):
+        found = sweep(options.count, options.seed, options.operators, backend)
+    missing = [] if is_installed or named else [NOT_INSTALLED]
     last = f"{time.monotonic() - started:.0f} s; {len(found.open)} causes of level must are open"
     text = [*found.lines(), *missing, last]
     sys.stdout.write("\n".join(text) + "\n")

@@ -327,6 +327,31 @@ def _scan(node: Node) -> Any:
     return [*state, *(np.stack(row) for row in rows)]
 
 
+def _norms_of_channels(node: Node) -> Any:
+    x, p = node.inputs[0], mpmath.mpf(node.get("p", 2))
+    sums = mapped(lambda each: abs(each) ** p, x).sum(axis=tuple(range(2, x.ndim)), keepdims=True)
+    return mapped(lambda each: each ** (1 / p), np.asarray(sums, object))
+
+
+def _of_all(function: Callable[[Any], Any]) -> Callable[[Node], Any]:
+    """Return the formula of an operator that computes each element from those of all operands at the same place."""
+
+    def formula(node: Node) -> Any:
+        operands = np.broadcast_arrays(*node.inputs)
+        rows = zip(*(each.reshape(-1) for each in operands), strict=True)
+        return objects([function(list(row)) for row in rows], operands[0].shape)
+
+    return formula
+
+
+def _dequantized(node: Node) -> Any:
+    x, scale, zero = node.inputs[0], node.inputs[1], node.input(2)
+    if x.dtype == object or scale.size > 1 or (zero is not None and zero.size > 1) or node.get("output_dtype", 0):
+        raise NoFormula("DequantizeLinear along an axis, or to another type")
+    start = 0 if zero is None else int(zero.reshape(-1)[0])
+    return mapped(lambda each: (int(each) - start) * scale.reshape(-1)[0], x)
+
+
 def _clip(node: Node) -> Any:
     x, low, high = node.inputs[0], node.input(1), node.input(2)
     largest = float(np.finfo(np.float32).max)
@@ -356,6 +381,9 @@ FORMULAS: Mapping[str, Callable[[Node], Any]] = {
     **IMAGE_FORMULAS,
     **TABLE_FORMULAS,
     "Add": _each(lambda a, b: a + b),
+    "Sum": _of_all(lambda terms: sum(terms[1:], start=terms[0])),
+    "Mean": _of_all(lambda terms: mpmath.fsum(terms) / len(terms)),
+    "DequantizeLinear": _dequantized,
     "Sub": _each(lambda a, b: a - b),
     "Mul": _each(lambda a, b: a * b),
     "Div": _each(_quotient),
@@ -430,6 +458,7 @@ FORMULAS: Mapping[str, Callable[[Node], Any]] = {
         node.inputs[0].sum(axis=tuple(range(2, node.inputs[0].ndim)), keepdims=True)
         / int(np.prod(node.inputs[0].shape[2:]))
     ),
+    "GlobalLpPool": _norms_of_channels,
     "LRN": _lrn,
     "QuantizeLinear": _quantized,
     "LSTM": _recurrent,

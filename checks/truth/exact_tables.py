@@ -455,6 +455,55 @@ def _tf_idf(node: Node) -> Any:
     return np.asarray(rows, object).reshape(*x.shape[:-1], -1)
 
 
+def _dequantized(node: Node, place: int) -> Any:
+    """Return the numbers of a quantized operand, which its scale and its zero point follow."""
+    x, scale, zero = (node.input(each) for each in (place, place + 1, place + 2))
+    start = 0 if zero is None else int(zero.reshape(-1)[0])
+    return mapped(lambda each: (int(each) - start) * scale.reshape(-1)[0], x)
+
+
+def _quantized_by(node: Node, place: int, numbers: Any) -> Any:
+    """Return numbers by the scale and the zero point at a place, of the type of the first quantized operand."""
+    scale, zero = node.input(place), node.input(place + 1)
+    first = next(each for each in node.inputs if each is not None and each.dtype in (np.int8, np.uint8))
+    low, high = (int(limit) for limit in (np.iinfo(first.dtype).min, np.iinfo(first.dtype).max))
+    start = 0 if zero is None else int(zero.reshape(-1)[0])
+    return mapped(lambda each: saturated(each / scale.reshape(-1)[0], start, low, high), numbers)
+
+
+def _quantized_pair(function: Callable[[Any, Any], Any]) -> Callable[[Node], Any]:
+    """Return the formula of an operator of two quantized tensors, in ONNX Runtime's domain."""
+
+    def formula(node: Node) -> Any:
+        return _quantized_by(node, 6, np.asarray(function(_dequantized(node, 0), _dequantized(node, 3)), object))
+
+    return formula
+
+
+def _quantized_each(function: Callable[[Node, Any], Any]) -> Callable[[Node], Any]:
+    """Return the formula of an operator of the elements of a quantized tensor, in ONNX Runtime's domain."""
+    return lambda node: _quantized_by(node, 3, mapped(lambda x: function(node, x), _dequantized(node, 0)))
+
+
+def _quantized_mean(node: Node) -> Any:
+    x = _dequantized(node, 0)
+    axes = tuple(axis % x.ndim for axis in node.get("axes", range(x.ndim)))
+    keep = bool(node.get("keepdims", 1))
+    size = int(np.prod([x.shape[axis] for axis in axes]))
+    return _quantized_by(node, 3, np.asarray(x.sum(axis=axes, keepdims=keep) / size, object))
+
+
+def _dequantized_product(node: Node) -> Any:
+    a, b, a_scale, b_scale, a_zero, b_zero, bias = (node.input(place) for place in range(7))
+    if any(each is not None and each.size > 1 for each in (a_scale, b_scale, a_zero, b_zero)):
+        raise NoFormula("a scale or a zero point for each column")
+    A, B = (
+        x.astype(object) - (0 if zero is None else int(zero.reshape(-1)[0])) for x, zero in ((a, a_zero), (b, b_zero))
+    )
+    y = np.dot(A, B) * a_scale.reshape(-1)[0] * b_scale.reshape(-1)[0]
+    return y if bias is None else y + bias
+
+
 TABLE_FORMULAS: Mapping[str, Callable[[Node], Any]] = {
     "Attention": _attention,
     "BatchNormalization": _batch_normalization,
@@ -471,11 +520,17 @@ TABLE_FORMULAS: Mapping[str, Callable[[Node], Any]] = {
     "LinearRegressor": _linear_regressor,
     "LogSoftmax": _softmax,
     "LpNormalization": along(_lp_normalized),
+    "MatMulIntegerToFloat": _dequantized_product,
     "MelWeightMatrix": _mel_weights,
     "Normalizer": along(_normalizer_row),
     "OneHot": _one_hot,
     "OneHotEncoder": _one_hot_encoder,
+    "QLinearAdd": _quantized_pair(lambda a, b: a + b),
+    "QLinearLeakyRelu": _quantized_each(lambda node, x: x if x >= 0 else node.number("alpha", 0.01) * x),
     "QLinearMatMul": _quantized_product,
+    "QLinearMul": _quantized_pair(lambda a, b: a * b),
+    "QLinearReduceMean": _quantized_mean,
+    "QLinearSigmoid": _quantized_each(lambda _, x: 1 / (1 + mpmath.exp(-x))),
     "RMSNormalization": _rms_normalization,
     "Shrink": _shrink,
     "Softmax": _softmax,

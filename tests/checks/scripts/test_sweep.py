@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import mpmath
 import numpy as np
+import onnx
 import pytest
 from repository import ROOT
 
@@ -15,6 +17,8 @@ from conformance.exact.declarations.declaration_tables import declarations
 from conformance.exact.declarations.drawing import DrawnNode, draw_node
 from conformance.exact.reference.node_enclosures import NodeScope, enclose
 from conformance.exact.reference.numbers.enclosure import Enclosure
+from conformance.subjects.adapters.onnx_reference import OnnxReferenceBackend
+from conformance.subjects.calling.subject_names import Subject
 
 
 @pytest.fixture
@@ -46,6 +50,41 @@ def test_sweep_lists_a_wrong_runtime_as_open_and_settles_it_where_it_can(script,
     assert {"settled", "open"} <= {*states}
     assert "Exp" in states["settled"]
     assert "ThresholdedRelu" in states["open"]
+
+
+class Wrong:
+    """A backend that returns zeros."""
+
+    @classmethod
+    def prepare(cls, model, device="CPU"):
+        return SimpleNamespace(run=lambda inputs: [np.zeros_like(inputs[0])])
+
+
+def test_sweep_of_a_backend_is_contradicted_by_another_implementation(script):
+    backend = Subject("wrong", "1", Wrong)
+    found = script.sweep(12, 3, ["ThresholdedRelu", "Identity"], backend)
+    states = {cause.partition(":")[0] for cause in found.causes}
+    assert found.counts["results of wrong"] > 0
+    assert "contradicted" in states
+    assert found.open == set()
+    assert script.sweep(12, 3, ["ThresholdedRelu"], Subject("right", "1", OnnxReferenceBackend)).causes == {}
+
+
+def test_moved_element_that_no_operand_has_is_a_fault_of_the_subject(script):
+    node = draw_node("Identity", "4", {"declaration": 0, "type T": 0})
+    first = node.operands["X"].flat[0]
+    assert script.is_invented(node, np.float32(123.456), first)
+    assert not script.is_invented(node, first, np.float32(123.456))
+
+
+def test_quantized_sum_has_an_exact_value():
+    graph = "q (int8[2] A, float a, int8[1] B, float b, int8 zero, float y, int8 start) => (int8[2] Y)"
+    text = f'{graph} {{ Y = com.microsoft.QLinearAdd (A, a, "", B, b, zero, y, start) }}'
+    model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["": 13, "com.microsoft": 1]> {text}')
+    feeds = {"A": [1, -2], "a": 0.25, "B": [-75], "b": 0.1, "zero": 18, "y": 1.0, "start": -12}
+    types = {"a": np.float32, "b": np.float32, "y": np.float32}
+    (exact,) = evaluate_exactly(model, {name: np.array(each, types.get(name, np.int8)) for name, each in feeds.items()})
+    assert exact.tolist() == [-21, -22]
 
 
 def test_variants_agree_with_onnxruntime(script):
