@@ -129,6 +129,8 @@ def text_lines(audit: SubjectAudit) -> Iterator[str]:
         yield "  The first and the second run of the prepared model return different outputs."
     if not audit.repeats_when_prepared_again:
         yield "  The model returns different outputs when it is prepared again."
+    for warning in audit.warnings[:MAX_LISTED_NODES]:
+        yield f"  WARNING {warning}"
     yield f"  values: {ways_text(audit)}"
     rows = operator_rows(audit.nodes)
     width = max([len("operator"), *(len(row.operator) for row in rows)])
@@ -548,6 +550,7 @@ class AuditRecord(msgspec.Struct):
     nodes: list[NodeRecord]
     probes: list[ProbeRecord]
     mistakes: Mapping[str, str]
+    warnings: Sequence[str]
 
 
 class AuditDocument(msgspec.Struct):

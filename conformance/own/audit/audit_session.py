@@ -44,6 +44,8 @@ from conformance.own.graphs.intermediate_values import (
     Exposure,
     SubjectRefused,
     are_identical,
+    constant_text,
+    declaration_text,
     expose_values,
     run_once,
     set_data_folder,
@@ -111,6 +113,7 @@ class SubjectAudit:
         repeats_when_prepared_again: whether a model that was prepared again returned the same outputs.
         ways: the number of intermediate values by the way they were obtained.
         remark: why added outputs could not be used for all values; None if they could.
+        warnings: outputs that contradict their declaration, and outputs whose elements are all equal.
         model_runs: the number of models that were run to obtain the values.
         nodes: the judged nodes, in the model's order.
         edges: pairs of numbers of nodes; the second node takes a result of the first.
@@ -137,6 +140,7 @@ class SubjectAudit:
     command: str | None = None
     probes: Sequence[ProbedNode] = ()
     mistakes: Mapping[str, str] = field(default_factory=dict)
+    warnings: Sequence[str] = ()
 
     @property
     def wrong_nodes(self) -> list[JudgedNode]:
@@ -324,11 +328,19 @@ def _audit_exposed_model(
         has_traced_errors=traced is not None,
         command=options.command,
         probes=probes,
+        warnings=_output_warnings(judged.graph, values.values),
     )
     audit = replace(audit, mistakes=name_mistakes(judged, _results(audit, values, confirmed)))
     numbers = range(len(judged.graph.node)) if numbering is None else _numbers_in(judged, numbering)
     cases = cases_of_wrong_nodes(model.path.stem, audit, exposed, confirmed, numbers) if options.makes_cases else []
     return replace(_renumbered(audit, numbers), cases=cases)
+
+
+def _output_warnings(graph: onnx.GraphProto, values: Mapping[str, Array]) -> list[str]:
+    """Return notes on the outputs of a model that a user should see, although no verdict depends on them."""
+    given = [(each, values.get(each.name)) for each in graph.output]
+    texts = (text for each, value in given for text in (declaration_text(each, value), constant_text(each.name, value)))
+    return [text for text in texts if text]
 
 
 def _without_chosen_fault(confirmed: ConfirmedNode, data_set: InputSet) -> ConfirmedNode:

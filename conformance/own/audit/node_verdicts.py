@@ -30,7 +30,6 @@ from conformance.exact.models.arrays import (
     type_number,
 )
 from conformance.exact.models.graphs import find_producers, is_operator, names_taken_by
-from conformance.exact.models.input_files import DeclaredInput
 from conformance.exact.reference.formulas.linear import FLOAT
 from conformance.exact.reference.node_enclosures import (
     LiveValues,
@@ -291,7 +290,6 @@ class ModelJudge:
         self._scope = NodeScope.of(model)
         self._hidden = LiveValues({}, self.nodes, kept=())
         self._remembered: dict[Any, JudgedNode] = {}
-        self._declared = {value.name: DeclaredInput.of(value).shape for value in model.graph.output}
         self._producers = find_producers(model.graph)
         self._maps: Mapping[str, Any] = exposed.maps
 
@@ -388,8 +386,7 @@ class ModelJudge:
         outputs = {name: exposed.values[name] for name in node.output if name in exposed.values}
         shapes = {name: np.shape(values_of(tensor)) for name, tensor in tensors.items()}
         shapes |= {name: array.shape for name, array in outputs.items()}
-        contradiction = self._contradiction(outputs)
-        key = None if before or contradiction else _values_key(node, known, outputs)
+        key = None if before else _values_key(node, known, outputs)
         if key is not None and (equal := self._remembered.get(key)):
             way = str(exposed.ways.get(first, Exposure.HIDDEN))
             return structs.replace(equal, number=number, name=node.name or first, way=way)
@@ -440,7 +437,7 @@ class ModelJudge:
                 element_type = element_type or next(types, None)
         unjudged = structs.replace(unjudged, type=element_type, segment=tuple(sorted(before)), text=enclosed.change)
         unjudged = structs.replace(unjudged, is_sampled=enclosed.is_sample)
-        found = verdict_of_comparison(unjudged, comparison, contradiction)
+        found = verdict_of_comparison(unjudged, comparison)
         names_elements = found.worst or found.should_worst or found.open_element
         is_plain = found.verdict is NodeVerdict.CORRECT and not names_elements
         if key is not None and is_plain and len(self._remembered) < MAX_REMEMBERED_NODES:
@@ -468,19 +465,6 @@ class ModelJudge:
             error = np.abs(constant.value) * float(format_of(array.dtype).unit_roundoff)
             return replace(constant, error=np.where(np.isfinite(constant.value), error, 0.0))
         return array
-
-    def _contradiction(self, outputs: Mapping[str, Array]) -> str:
-        """Return which declaration of the model contradicts an output of a node; an empty text if none does."""
-        for name, array in outputs.items():
-            shape = self._declared.get(name)
-            if shape is None:
-                continue
-            sizes = zip(shape, array.shape, strict=False)
-            if len(shape) != array.ndim or any(size is not None and size != found for size, found in sizes):
-                text = "x".join("?" if size is None else str(size) for size in shape) or "scalar"
-                found = "x".join(map(str, array.shape)) or "scalar"
-                return f"the model is invalid: it declares {name} as {text}, but its node makes {found}"
-        return ""
 
 
 def judge_nodes(
@@ -549,13 +533,12 @@ def _is_cheap(node: JudgedNode) -> bool:
     return node.all_elements <= WHOLE_ELEMENTS and node.operations <= WHOLE_OPERATIONS
 
 
-def verdict_of_comparison(unjudged: JudgedNode, comparison: NodeComparison, contradiction: str) -> JudgedNode:
+def verdict_of_comparison(unjudged: JudgedNode, comparison: NodeComparison) -> JudgedNode:
     """Return the judgement of a node.
 
     Args:
         unjudged: the judgement without a comparison.
         comparison: the comparison of its outputs.
-        contradiction: why the model is invalid; otherwise empty.
     """
     must = comparison.counts(Level.MUST)
     should = comparison.counts(Level.SHOULD)
@@ -578,9 +561,9 @@ def verdict_of_comparison(unjudged: JudgedNode, comparison: NodeComparison, cont
     useful = [each for each in levels if 2 * sum(found.useless_bounds(each)) <= found.elements]
     verdict = NodeVerdict.CORRECT
     reason = None
-    if contradiction or comparison.disagreement:
+    if comparison.disagreement:
         verdict = NodeVerdict.NOT_JUDGED
-        reason = contradiction or comparison.disagreement
+        reason = comparison.disagreement
     elif not useful:
         verdict = NodeVerdict.NOT_JUDGED
         reason = (

@@ -93,6 +93,7 @@ def _control_lines(step: Controls, _: BlameDocument) -> Iterator[str]:
 def _difference_lines(step: Difference, _: BlameDocument) -> Iterator[str]:
     if not step.differs and not any(step.failures):
         yield "There is no difference: all outputs are identical."
+        yield from (f"Warning: {each}" for each in step.constant)
         return
     for label, failure, message in zip("AB", step.failures, step.messages, strict=True):
         if failure:

@@ -12,7 +12,7 @@ import numpy as np
 from conformance.base.serialization.decoding import Count  # noqa: TC001 - msgspec reads the annotations
 from conformance.exact.models.arrays import equal_elements, format_of
 from conformance.own.blame.model_comparison import Comparison, Computation, Failure
-from conformance.own.graphs.intermediate_values import are_identical
+from conformance.own.graphs.intermediate_values import are_identical, constant_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -78,12 +78,14 @@ class Difference(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         failures: the kinds of failure of both ways.
         messages: their messages.
         outputs: the outputs that differ.
+        constant: notes on identical outputs whose elements are all equal.
     """
 
     differs: bool = False
     failures: tuple[Failure, Failure] = (Failure.NONE, Failure.NONE)
     messages: tuple[str, str] = ("", "")
     outputs: tuple[OutputDifference, ...] = ()
+    constant: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
         return self.differs
@@ -146,9 +148,10 @@ def find_difference(names: Sequence[str], first: Computation, second: Computatio
     messages = (first.message, second.message)
     if any(failures):
         return Difference(failures[0] is not failures[1], failures, messages)
-    pairs = zip(names, first.outputs, second.outputs, strict=True)
+    pairs = list(zip(names, first.outputs, second.outputs, strict=True))
     outputs = tuple(_compare(*pair) for pair in pairs if not are_identical([pair[1]], [pair[2]]))
-    return Difference(bool(outputs), outputs=outputs)
+    constant = () if outputs else tuple(filter(None, (constant_text(name, value) for name, value, _ in pairs)))
+    return Difference(bool(outputs), outputs=outputs, constant=constant)
 
 
 def observe(comparison: Comparison, fed: FedModel) -> tuple[Difference, tuple[Computation, Computation]]:

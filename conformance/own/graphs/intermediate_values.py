@@ -185,6 +185,28 @@ def are_identical(first: Sequence[Any], second: Sequence[Any]) -> bool:
     return len(first) == len(second) and all(map(have_same_bits, first, second))
 
 
+def constant_text(name: str, value: Any) -> str:
+    """Return a note on an output of floating-point numbers whose elements are all equal; empty for another output."""
+    if not isinstance(value, np.ndarray) or value.size < 2 or not is_floating(value.dtype):
+        return ""
+    first = value.flat[0]
+    if not (value == first).all():
+        return ""
+    return f"all {value.size} elements of {name} are {float(first):g}; other sizes or inputs show more"
+
+
+def declaration_text(declared: onnx.ValueInfoProto, value: Any) -> str:
+    """Return a note on an output whose declared shape another shape contradicts; empty if it does not."""
+    shape = DeclaredInput.of(declared).shape
+    if not isinstance(value, np.ndarray) or shape is None:
+        return ""
+    sizes = zip(shape, value.shape, strict=False)
+    if len(shape) == value.ndim and all(size in {None, found} for size, found in sizes):
+        return ""
+    texts = ("x".join("?" if size is None else str(size) for size in each) or "scalar" for each in (shape, value.shape))
+    return "the model declares {} as {}, but makes {}".format(declared.name, *texts)
+
+
 def exposable_values(model: onnx.ModelProto) -> list[str]:
     """Return the tensors that nodes of the main graph compute and that are not outputs yet, in the model's order."""
     present = {value.name for value in model.graph.output}

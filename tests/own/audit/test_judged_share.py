@@ -348,8 +348,10 @@ def test_loop_while_a_sum_is_below_a_limit_is_judged_unless_rounding_decides(
 
 
 @pytest.mark.parametrize("declared", [[3], [2, 2], [None, 2, 1]])
-def test_output_of_another_shape_than_declared_is_an_invalid_model(tmp_path: Path, declared: list[int | None]) -> None:
-    inputs = {"X": np.ones((2, 3), np.float32)}
+def test_output_of_another_shape_than_declared_is_judged_with_a_warning(
+    tmp_path: Path, declared: list[int | None]
+) -> None:
+    inputs = {"X": np.arange(6, dtype=np.float32).reshape(2, 3)}
     model = write(
         tmp_path / "m.onnx",
         [helper.make_node("Reshape", ["X", "S"], ["Y"])],
@@ -360,8 +362,19 @@ def test_output_of_another_shape_than_declared_is_an_invalid_model(tmp_path: Pat
     value.CopyFrom(helper.make_tensor_value_info("Y", TensorProto.FLOAT, declared))
     result = audit(model, {**inputs, "S": np.array([3, 2])})
     (node,) = result.nodes
-    assert (node.verdict, node.reason.partition(":")[0]) == (NodeVerdict.NOT_JUDGED, "the model is invalid")
-    assert not JudgedShare.of([result]).is_enough(0.0)
+    assert (node.verdict, node.reason) == (NodeVerdict.CORRECT, None)
+    assert JudgedShare.of([result]).is_enough(1.0)
+    assert [each.endswith("but makes 3x2") for each in result.warnings] == [True]
+    more = changed(lambda outputs: [outputs[0] + 1])
+    assert [node.verdict for node in audit(model, {**inputs, "S": np.array([3, 2])}, more).nodes] == [NodeVerdict.WRONG]
+
+
+@pytest.mark.parametrize(("operator", "count"), [("Sub", 1), ("Add", 0)])
+def test_output_whose_elements_are_all_equal_has_a_warning(tmp_path: Path, operator: str, count: int) -> None:
+    inputs = {"X": np.array([2.2, 3.3], np.float32)}
+    nodes = [helper.make_node(operator, ["X", "X"], ["Y"])]
+    model = write(tmp_path / "m.onnx", nodes, inputs, {"Y": TensorProto.FLOAT})
+    assert len(audit(model, inputs).warnings) == count
 
 
 def test_scale_that_is_wider_than_its_tensor_is_an_invalid_model(tmp_path: Path) -> None:

@@ -266,6 +266,15 @@ def test_no_difference_ends_after_the_second_step(long_model: LoadedModel) -> No
     assert set(steps_of(session)) == {"controls", "difference", "verdict"}
 
 
+def test_no_difference_of_a_constant_output_has_a_warning(tmp_path: Path) -> None:
+    session = session_for(
+        write(tmp_path / "zero.onnx", [helper.make_node("Sub", ["X", "X"], ["Y"])]), "correct", "correct"
+    )
+    session.run()
+    _, *lines = step_lines("difference", session.document)
+    assert [line.strip().partition(":")[0] for line in lines][1:] == ["Warning"]
+
+
 def test_model_that_neither_computes_is_not_judged(long_model: LoadedModel) -> None:
     session = session_for(long_model, "raises_for_abs", "raises_for_abs")
     verdict = session.run()
