@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from report_page import ReportPage, case_address
 from report_sample import CLAUSES, DIAGNOSIS, EVIL_CASE, EVIL_SUBJECT, LEFT, SMALL_CASES, SUBJECTS, large_run, small_run
-from runs_in_memory import with_fields
+from runs_in_memory import list_results, with_fields, with_records
 from selenium.webdriver.common.by import By
 
 if TYPE_CHECKING:
@@ -120,6 +120,16 @@ def test_clauses_are_folded_and_unfold_singly(show: Show) -> None:
     assert page.cases == ["test_argmax_ties"]
     page.go(page.address)
     assert page.cases == ["test_argmax_ties"]
+
+
+def test_cases_without_a_clause_are_grouped_by_operator(show: Show) -> None:
+    run = small_run()
+    own = list(run.cases.values())
+    cases = [with_fields(case, clauses=[], tags=["ArgMax" if number else "Adam"]) for number, case in enumerate(own)]
+    page = show(with_records(run, cases, list_results(run)), address="#view=matrix")
+    assert [name.text for name in page.all(".rows .group .name")] == ["Adam", "ArgMax"]
+    page.one('[aria-label="Cases of Adam"]').click()
+    assert page.cases == [case.case for case in cases[1:]]
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,7 @@ function valuesOf(name) {
   const clauses = CLAUSES.map((clause) => clause.id);
   return {
     view: VIEWS, level: LEVELS, verdict: VERDICTS, type: DATA.types, tag: DATA.tags, kind: CASES.map((one) => one.kind),
-    clause: clauses, turned: clauses.concat(NO_CLAUSE), of: labels, column: labels, group: GROUPS.map((_, number) => String(number)),
+    clause: clauses, turned: clauses.concat([...UNCITED.keys()]), of: labels, column: labels, group: GROUPS.map((_, number) => String(number)),
   }[name];
 }
 

@@ -6,22 +6,30 @@ const LEVELS = Object.keys(DATA.levels);
 const NO_RESULT = ".";
 const KNOWN = "k";
 const UNEXPECTED = "u";
-const NO_CLAUSE = "no clause";
 
 const SUBJECTS = DATA.subjects.map(([label, version, command, kind, id, options, environment], number) => ({ label, version, command, kind, id, options, environment, number }));
 
 const CLAUSES = DATA.clauses.map(([id, text, source], number) => ({ id, text, source, number }));
 
+// Of an operator whose cases name no clause, an entry in place of a clause, by the operator.
+const UNCITED = new Map();
+
+function uncited(operator) {
+  if (!UNCITED.has(operator)) UNCITED.set(operator, { id: operator, text: "", source: "", number: CLAUSES.length });
+  return UNCITED.get(operator);
+}
+
 const CASE_BY_NUMBER = DATA.cases.map(([id, title, level, clauses, tags, verdicts, marks, kind, types, levels], number) => {
   const cited = clauses.map((clause) => CLAUSES[clause]);
   const named = tags.map((tag) => DATA.tags[tag]);
+  const operator = cited.length ? cited[0].id.split(".")[0] : named[0] ?? kind;
   return {
     number, id, title, level, verdicts, marks, kind, levels,
     clauses: cited,
     tags: named,
     types: types.map((type) => DATA.types[type]),
-    chief: cited.length ? cited[0] : { id: NO_CLAUSE, text: "", source: "", number: CLAUSES.length },
-    operator: cited.length ? cited[0].id.split(".")[0] : NO_CLAUSE,
+    chief: cited.length ? cited[0] : uncited(operator),
+    operator,
     words: [id, title, ...cited.map((clause) => clause.id), ...named].join("\n").toLowerCase(),
   };
 });

@@ -37,7 +37,8 @@ class Matrix {
     this.top.replaceChildren(this.head(), this.stuck);
     this.rows = [];
     for (const [operator, clauses] of grouped(cases)) {
-      this.rows.push({ operator, members: [...clauses.values()].flat() });
+      const isUncited = clauses.size === 1 && clauses.has(UNCITED.get(operator));
+      if (!isUncited) this.rows.push({ operator, members: [...clauses.values()].flat() });
       for (const [clause, members] of clauses) this.rows.push({ operator, clause, members }, ...(isFolded(state, clause) ? [] : members));
     }
     this.above = null;
@@ -97,7 +98,7 @@ class Matrix {
   }
 
   group({ operator, clause, members }, foldable = true) {
-    const name = clause
+    const name = clause && clause !== UNCITED.get(operator)
       ? [el("code", { title: clause.text }, clause.id), el("span", { class: "says" }, clause.text)]
       : el("b", {}, operator);
     return el("div", { class: `row group${clause ? " clause-row" : ""}`, role: "row" },
