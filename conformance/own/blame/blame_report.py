@@ -100,12 +100,13 @@ def _difference_lines(step: Difference, _: BlameDocument) -> Iterator[str]:
             yield f"{label}: {failure}: {_short(message)}"
     for output in step.outputs:
         if output.kind != "values":
-            yield f"{output.name}: the {output.kind} differs"
+            numbers = [f": A {first}, B {second}" for each in output.worst for first, second in (each.values,)]
+            yield f"{output.name}: the {output.kind} differs{''.join(numbers[:1])}"
             continue
         yield f"{output.name}: {output.differing} of {output.elements} elements differ, {_size_text(output)}"
         for element in output.worst[:3]:
             first, second = map(_number, element.values)
-            yield f"  {output.name}{list(element.index)}: A {first}, B {second}"
+            yield f"  {output.name}{element.place}: A {first}, B {second}"
 
 
 def _size_text(output: OutputDifference) -> str:

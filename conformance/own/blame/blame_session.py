@@ -222,8 +222,15 @@ class Session:
         self.on_step("controls")
         if not steps.controls.is_deterministic:
             return self._end(BlameVerdict(BlameOutcome.NOT_DETERMINISTIC, steps.controls.reason))
-        if text := self._changed_by_nodes(steps.controls.data_set):
-            return self._end(BlameVerdict(BlameOutcome.NOT_JUDGED, text))
+        if self.request.given is not None:
+            text, given_difference = self._changed_by_nodes(steps.controls.data_set, self.request.given)
+            if text and given_difference is not None:
+                steps.difference = given_difference
+                self.on_step("difference")
+            if text and given_difference is not None and not (given_difference or any(given_difference.failures)):
+                return self._end(BlameVerdict(BlameOutcome.NO_DIFFERENCE))
+            if text:
+                return self._end(BlameVerdict(BlameOutcome.NOT_JUDGED, text))
         fed = self.request.fed_model(steps.controls.data_set)
         if steps.difference is None:
             whole = self._observe_whole(fed) if observed is None else observed
@@ -296,19 +303,33 @@ class Session:
         trip = None if request.optimizer is None or differing else self._round_trip(request.fed_model(number))
         return Controls(number, comparison.names, not differing, differing[0] if differing else "", trip), observed
 
-    def _changed_by_nodes(self, number: int) -> str:
-        """Return which subject returns other outputs if nodes make the inputs that are not tensors; empty if none."""
-        if self.request.given is None:
-            return ""
+    def _changed_by_nodes(self, number: int, request: Request) -> tuple[str, Difference | None]:
+        """Return which subject returns other outputs if nodes make the inputs that are not tensors; empty if none.
+
+        The difference is that of two subjects with the inputs as they are given; None for another comparison.
+
+        Args:
+            number: the number of the data set.
+            request: the request with these inputs.
+        """
         fed = self.request.fed_model(number)
-        given = self.request.given.fed_model(number)
+        given = request.fed_model(number)
         names = [value.name for value in fed.model.graph.output]
+        texts = []
+        answers = []
         with self._compare() as comparison:
             for subject in (comparison.first, comparison.second):
                 own, made = (run_model(subject.target, each.model, each.inputs) for each in (given, fed))
-                if own.failure is not Failure.UNSUPPORTED and find_difference(names, own, made):
-                    return f"{subject.id} returns other outputs if nodes of the model make its sequences and optionals"
-        return ""
+                answers.append(own)
+                changed = find_difference(names, own, made)
+                if own.failure is not Failure.UNSUPPORTED and changed:
+                    outputs = ", ".join(each.name for each in changed.outputs)
+                    values = f"another value of {outputs}" if outputs else "other outputs"
+                    texts.append(
+                        f"{subject.id} returns {values} if nodes of the model make its sequences and optionals"
+                    )
+            difference = None if comparison.has_rewrite else find_difference(names, answers[0], answers[1])
+        return texts[0] if texts else "", difference
 
     def _round_trip(self, fed: FedModel) -> str | None:
         """Run the graph optimizer without any pass; None if its passes cannot be chosen."""

@@ -10,12 +10,12 @@ import msgspec
 import numpy as np
 
 from conformance.base.serialization.decoding import Count  # noqa: TC001 - msgspec reads the annotations
-from conformance.exact.models.arrays import equal_elements, format_of
+from conformance.exact.models.arrays import element_count, equal_elements, format_of
 from conformance.own.blame.model_comparison import Comparison, Computation, Failure
 from conformance.own.graphs.intermediate_values import are_identical, constant_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from conformance.exact.models.arrays import Array
     from conformance.own.graphs.fed_model import FedModel
@@ -31,12 +31,19 @@ class DifferingElement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """An element in which two outputs differ.
 
     Attributes:
-        index: its position; in a sequence, the place of the tensor comes first.
-        values: the values of both ways; text if they are no numbers.
+        index: its position; in a sequence, the place of the tensor or map comes first.
+        values: the values of both ways; text if they are no numbers, empty for a key that a map does not have.
+        key: the key of an entry of a map.
     """
 
     index: tuple[Count, ...]
     values: tuple[bool | int | float | str, bool | int | float | str]
+    key: int | str | msgspec.UnsetType = msgspec.UNSET
+
+    @property
+    def place(self) -> str:
+        """The position and the key in brackets."""
+        return str(list(self.index)) + ("" if self.key is msgspec.UNSET else f"[{self.key!r}]")
 
 
 class OutputDifference(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -44,8 +51,8 @@ class OutputDifference(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         name: the name of the output.
-        kind: `values`, `type` or `shape`; `value` for sequences of other lengths, or with maps.
-        elements: the number of elements.
+        kind: `values`, `type` or `shape`; `length` for sequences of other lengths.
+        elements: the number of elements, of entries of maps, or of items of sequences of other lengths.
         differing: the number of differing elements.
         largest: the largest absolute difference; infinite if only one value is finite.
         mean: the mean absolute difference of all elements with two finite values.
@@ -94,7 +101,7 @@ class Difference(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def kind(self) -> tuple[str, ...]:
         """The kind of the difference; a smaller model must keep it."""
         kinds = {each.kind for each in self.outputs}
-        found = next((kind for kind in ("type", "shape", "value", "values") if kind in kinds), "")
+        found = next((kind for kind in ("type", "shape", "length", "values") if kind in kinds), "")
         classes = tuple(message.partition(":")[0] for message in self.messages)
         return (*self.failures, *classes) if any(self.failures) else (found,)
 
@@ -161,16 +168,39 @@ def observe(comparison: Comparison, fed: FedModel) -> tuple[Difference, tuple[Co
     return find_difference(names, *answers), answers
 
 
-def _is_sequence_of_tensors(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(each, np.ndarray) for each in value)
+def _compare_maps(name: str, first: Mapping[Any, Any], second: Mapping[Any, Any]) -> OutputDifference:
+    """Compare two maps that are not identical: the values of the keys that both have, and the other keys."""
+    keys = list(dict.fromkeys((*first, *second)))
+    found = []
+    for key in keys:
+        pair = (first.get(key, ""), second.get(key, ""))
+        has_both = key in first and key in second
+        if has_both and are_identical([np.asarray(pair[0])], [np.asarray(pair[1])]):
+            continue
+        is_number = has_both and not any(isinstance(each, str) for each in pair)
+        distance = abs(float(pair[0]) - float(pair[1])) if is_number else math.inf
+        plain = int(key) if isinstance(key, int | np.integer) else str(key)
+        values = (_plain(pair[0]), _plain(pair[1]))
+        found.append((math.inf if math.isnan(distance) else distance, DifferingElement((), values, plain)))
+    found.sort(key=lambda each: -each[0])
+    finite = [distance for distance, _ in found if math.isfinite(distance)]
+    return OutputDifference(
+        name,
+        "values",
+        len(keys),
+        len(found),
+        found[0][0] if found else 0.0,
+        sum(finite) / max(1, len(keys)),
+        worst=tuple(element for _, element in found[:MAX_LISTED_ELEMENTS]),
+    )
 
 
 def _compare_items(name: str, first: Sequence[Any], second: Sequence[Any]) -> OutputDifference:
-    """Compare two sequences of tensors, of the same length, that are not identical."""
+    """Compare two sequences of the same length that are not identical."""
     pairs = enumerate(zip(first, second, strict=True))
     found = [(place, _compare(name, *pair)) for place, pair in pairs if not are_identical([pair[0]], [pair[1]])]
     worst = max((each for _, each in found), key=lambda each: (each.kind != "values", each.largest))
-    elements = sum(int(each.size) for each in first)
+    elements = element_count(first)
     ulps = [each.ulps for _, each in found if each.ulps is not None]
     listed = sorted(
         (
@@ -194,10 +224,14 @@ def _compare_items(name: str, first: Sequence[Any], second: Sequence[Any]) -> Ou
 
 def _compare(name: str, first: Any, second: Any) -> OutputDifference:
     """Compare two outputs that are not identical."""
-    if _is_sequence_of_tensors(first) and _is_sequence_of_tensors(second) and len(first) == len(second):
-        return _compare_items(name, first, second)
-    if not isinstance(first, np.ndarray) and type(first).__name__ == type(second).__name__:
-        return OutputDifference(name, "value", 1, 1)
+    if isinstance(first, list) and isinstance(second, list):
+        if len(first) == len(second):
+            return _compare_items(name, first, second)
+        lengths = DifferingElement((), (len(first), len(second)))
+        differing = abs(len(first) - len(second))
+        return OutputDifference(name, "length", len(first), differing, differing, worst=(lengths,))
+    if isinstance(first, dict) and isinstance(second, dict):
+        return _compare_maps(name, first, second)
     if not (isinstance(first, np.ndarray) and isinstance(second, np.ndarray)) or first.dtype != second.dtype:
         return OutputDifference(name, "type", int(np.size(first)), int(np.size(first)))
     if first.shape != second.shape:

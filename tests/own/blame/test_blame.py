@@ -23,9 +23,9 @@ from conformance.base.serialization.decoding import decode_json, encode_json
 from conformance.own.blame import blame_report
 from conformance.own.blame.blame_report import draw_graph, folder_files, issue_text, render_page, step_lines
 from conformance.own.blame.blame_session import Request, Session, quantization_steps, with_steps
-from conformance.own.blame.difference import Difference, OutputDifference
+from conformance.own.blame.difference import Difference, OutputDifference, find_difference
 from conformance.own.blame.document import BlameDocument, decode_document
-from conformance.own.blame.model_comparison import Failure, OpenSubjects
+from conformance.own.blame.model_comparison import Computation, Failure, OpenSubjects
 from conformance.own.blame.passes import minimize
 from conformance.own.blame.verdict import BlameOutcome
 from conformance.own.graphs.model_inputs import InputSet
@@ -273,6 +273,59 @@ def test_no_difference_of_a_constant_output_has_a_warning(tmp_path: Path) -> Non
     session.run()
     _, *lines = step_lines("difference", session.document)
     assert [line.strip().partition(":")[0] for line in lines][1:] == ["Warning"]
+
+
+ONE = np.ones(2, np.float32)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "kind", "counts", "worst"),
+    [
+        ([ONE, ONE], [ONE, ONE * 3], "values", (4, 2, 2.0), [("[1, 1]", (1, 3)), ("[1, 0]", (1, 3))]),
+        ([ONE], [ONE, ONE], "length", (1, 1, 1.0), [("[]", (1, 2))]),
+        ({"a": 1.0, "b": 2.0}, {"b": 2.5, "a": 1.0}, "values", (2, 1, 0.5), [("[]['b']", (2.0, 2.5))]),
+        ({1: 1.0}, {2: 1.0}, "values", (2, 2, np.inf), [("[][1]", (1.0, "")), ("[][2]", ("", 1.0))]),
+        ([{"a": "x"}], [{"a": "y"}], "values", (1, 1, np.inf), [("[0]['a']", ("x", "y"))]),
+        ([[ONE], [ONE]], [[ONE], [ONE * 2]], "values", (4, 2, 1.0), [("[1, 0, 1]", (1, 2)), ("[1, 0, 0]", (1, 2))]),
+        ([ONE], [None], "type", (2, 0, 0.0), []),
+    ],
+)
+def test_difference_of_sequences_and_maps_has_the_elements(
+    first: Any, second: Any, kind: str, counts: tuple[float, ...], worst: list[Any]
+) -> None:
+    found = find_difference(["Y"], Computation([first]), Computation([second]))
+    (output,) = found.outputs
+    assert (output.kind, [(each.place, each.values) for each in output.worst]) == (kind, worst)
+    if kind != "type":
+        assert (output.elements, output.differing, output.largest) == counts
+
+
+MADE_SEQUENCES = """
+from computing_backend import Computes, evaluate
+
+def add(always):
+    def run(model, inputs):
+        is_made = any(node.op_type == "SequenceConstruct" for node in model.graph.node)
+        return [output + (always or is_made) for output in evaluate(model, inputs)]
+    return Computes(run)
+
+Always, IfMade = add(True), add(False)
+"""
+
+
+@pytest.mark.parametrize(("second", "outcome"), [("correct", "no difference"), ("Always", "not judged")])
+def test_sequences_that_a_subject_takes_otherwise_show_the_difference_of_the_given_model(
+    here: Path, command: Any, second: str, outcome: str
+) -> None:
+    text = '<ir_version: 8, opset_import: ["" : 17]> g (seq(float[2]) s) => (float[2] y) <int64 n = {0}>'
+    onnx.save(onnx.parser.parse_model(f"{text} {{ y = SequenceAt(s, n) }}"), here / "m.onnx")
+    (here / "made_sequences.py").write_text(MADE_SEQUENCES)
+    module = "fake_subject" if second == "correct" else "made_sequences"
+    words = ("-b", "made_sequences:IfMade", "-b", f"{module}:{second}", "--no-isolation", "--json", "b.json")
+    assert command("blame", "m.onnx", *words).status == int(outcome == "not judged")
+    steps = json.loads((here / "b.json").read_text())["steps"]
+    assert steps["verdict"]["outcome"] == outcome
+    assert [each["differing"] for each in steps["difference"]["outputs"]] == ([2] if second == "Always" else [])
 
 
 def test_model_that_neither_computes_is_not_judged(long_model: LoadedModel) -> None:

@@ -18,8 +18,6 @@ from conformance.exact.reference.model_enclosures import are_apart
 from conformance.own.audit.audit_job import AuditWorkers
 from conformance.own.audit.audit_session import AuditOptions, audit_recorded, audit_subject
 from conformance.own.audit.node_verdicts import NodeVerdict
-from conformance.own.blame.difference import find_difference
-from conformance.own.blame.model_comparison import Computation
 from conformance.own.blame.verdict import is_judged, output_share
 from conformance.own.graphs.cutting import GraphParts
 from conformance.own.graphs.intermediate_values import are_identical
@@ -95,14 +93,6 @@ def test_values_that_are_not_tensors_are_identical_by_their_elements(first: Any,
 )
 def test_value_without_an_onnx_type_has_no_message(value: Any) -> None:
     assert value_message(value) is None
-
-
-def test_difference_of_two_sequences_has_its_kind() -> None:
-    (found,) = find_difference(["s"], Computation([[ONE, ONE]]), Computation([[ONE, ONE * 2]])).outputs
-    assert (found.kind, found.elements, found.differing) == ("values", 4, 2)
-    assert [each.index for each in found.worst] == [(1, 1), (1, 0)]
-    (found,) = find_difference(["s"], Computation([[ONE]]), Computation([[ONE, ONE]])).outputs
-    assert found.kind == "value"
 
 
 @pytest.mark.programs
