@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from conformance.base.verdicts import Level
     from conformance.corpus.cases.corpus import Corpus
     from conformance.run.corpus_run.runner import Outcome, RunObserver
+    from conformance.run.expectations.expectations_file import Expectation
 
 _JOB_KEY = "onnx_conformance_job"
 """Key of the pickled `RunJob` in the `workerinput` of pytest-xdist."""
@@ -353,7 +354,10 @@ class SessionPlugin(_CasePlugin):
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Record the result in `report`, and set the outcome of `report` to passed, failed or skipped."""
+        """Record the result in `report`, and set the outcome of `report`: passed, failed, xfailed or skipped.
+
+        As in pytest, an expected failure is skipped and has the attribute `wasxfail`.
+        """
         if not isinstance(report, CaseReport):
             return
         try:
@@ -363,19 +367,26 @@ class SessionPlugin(_CasePlugin):
             self._error = error
             raise pytest.exit.Exception(escape_unprintable(str(error)), returncode=2) from None
         self._has_failed[item_id(result.subject, result.case)] = not is_expected
+        file = self._session.recorder.assessed.criterion.settings.expectations.get(result.subject)
+        entry = file.entry_for(result.case) if file else None
         text = escape_line(f"{result.verdict}: {result.message}")
         if not is_expected:
             report.outcome = "failed"
-            report.longrepr = text
-        elif result.verdict is not Verdict.PASS:
+            report.longrepr = _unexpected_text(result, entry) or text
+        elif result.verdict.is_defect:
             report.outcome = "skipped"
-            report.longrepr = (str(self.manifest), 0, self._known_reason(result) + text)
+            report.wasxfail = f"{self._reason(result, entry)}: {text}"
+        elif result.verdict is not Verdict.PASS:
+            reason = f"known ({escape_line(entry.reason)}): " if entry else ""
+            report.outcome = "skipped"
+            report.longrepr = (str(self.manifest), 0, f"{result.case}: {reason}{text}")
 
-    def _known_reason(self, result: Judged) -> str:
-        """Return the reason of the entry that expects a result, before its failure; empty if none does."""
-        file = self._session.recorder.assessed.criterion.settings.expectations.get(result.subject)
-        entry = file.entry_for(result.case) if file else None
-        return f"known failure ({escape_line(entry.reason)}): " if entry else ""
+    def _reason(self, result: Judged, entry: Expectation | None) -> str:
+        """Return why a failure does not fail the run: its entry in an expectations file, its level or the baseline."""
+        level = self._session.corpus.cases[result.case].level
+        if entry is not None:
+            return f"level {level}, {escape_line(f'{entry.location_of(result.case)}: {entry.reason}')}"
+        return f"level {level}, as in the baseline" if level.is_within(self._level) else f"level {level} is not judged"
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
@@ -393,6 +404,17 @@ class SessionPlugin(_CasePlugin):
         """Print why the run fails."""
         for reason in self.outcome.reasons if self.outcome is not None else ():
             terminalreporter.write_line(escape_line(f"onnx-conformance: {reason}"))
+
+
+def _unexpected_text(result: Judged, entry: Expectation | None) -> str:
+    """Return how a result contradicts its entry in an expectations file; empty without an entry."""
+    if entry is None or result.varies:
+        return ""
+    where = escape_line(f"{entry.location_of(result.case)}: {entry.reason}")
+    if result.verdict is Verdict.PASS:
+        return f"[XPASS(strict)] it passes, {entry.verdict} expected: remove it from the file ({where})"
+    other = "another failure" if result.verdict is entry.verdict else f"{entry.verdict} expected"
+    return f"{escape_line(f'{result.verdict}: {result.message}')} - {other} ({where})"
 
 
 def _is_user_interruption(error: BaseException) -> bool:
