@@ -63,6 +63,10 @@ TITLES = {
 """The titles of the steps."""
 
 
+MAX_LISTED_LOSSES = 8
+"""Steps that lose accuracy of which the terminal shows the errors."""
+
+
 def step_lines(name: str, document: BlameDocument) -> Iterator[str]:
     """Yield the lines of a step that the document has; the first line is its title."""
     yield TITLES[name]
@@ -142,6 +146,11 @@ def _reduction_lines(step: ReducedModel, _: BlameDocument) -> Iterator[str]:
     if step.changes is not UNSET:
         yield "They differ in:"
         yield from (f"  {each}" for each in step.changes[:20])
+    if step.losses is not UNSET:
+        yield "Steps of the second model that lose most of the accuracy, each with the error since the inputs:"
+        for each in step.losses[:MAX_LISTED_LOSSES]:
+            node = f"{operator_text(each.node.operator, each.node.domain)} {each.node.name}"
+            yield f"  {node}: {100 * each.own:.3g} %, {100 * each.since_inputs:.3g} %"
 
 
 def _node_lines(nodes: Sequence[ReducedNode]) -> Iterator[str]:

@@ -34,6 +34,7 @@ from conformance.own.blame.document import (
     BlameSteps,
     Controls,
     FoundPasses,
+    LostAccuracy,
     ReducedModel,
     ReducedNode,
 )
@@ -527,7 +528,22 @@ def _reduced_model(
         [base64.b64encode(each.SerializeToString()).decode() for each in fed.messages],
         msgspec.UNSET if matched is None or second is None else _reduced_nodes(second, matched.own_name),
         msgspec.UNSET if second is None else changes_of_nodes(fed, fed.with_model(second)) or msgspec.UNSET,
+        msgspec.UNSET if matched is None else _lost_accuracy(matched) or msgspec.UNSET,
     )
+
+
+MAX_LOSSES = 100
+"""Maximum number of steps whose errors the document has."""
+
+
+def _lost_accuracy(matched: SecondModel) -> list[LostAccuracy]:
+    found = []
+    for each in matched.losses[:MAX_LOSSES]:
+        node = matched.maker_of(each.name)
+        if node is not None:
+            named = ReducedNode(node.op_type, node.domain, node.name or each.name)
+            found.append(LostAccuracy(named, each.name, each.own, each.since_inputs))
+    return found
 
 
 def _reduced_nodes(model: onnx.ModelProto, own_name: Callable[[str], str] = str) -> list[ReducedNode]:

@@ -71,11 +71,21 @@ class ReducedNode(_Part):
     name: str
 
 
+class LostAccuracy(_Part):
+    """The errors at a value that two models have; for the errors see `ValueLoss`, and `node` computes the value."""
+
+    node: ReducedNode
+    value: str
+    own: float
+    since_inputs: float
+
+
 class ReducedModel(_Part):
     """The step `reduction`: the reduced model and its inputs, in base64, and the number of models that were tried.
 
     If a second model is given, `second_nodes` are the nodes of its part with the same inputs and outputs, and `changes`
-    are the attributes and constants in which the nodes differ.
+    are the attributes and constants in which the nodes differ. `losses` are the steps with the largest errors of the
+    whole models.
     """
 
     is_complete: bool
@@ -87,6 +97,7 @@ class ReducedModel(_Part):
     inputs: list[str]
     second_nodes: list[ReducedNode] | msgspec.UnsetType = msgspec.UNSET
     changes: list[str] | msgspec.UnsetType = msgspec.UNSET
+    losses: list[LostAccuracy] | msgspec.UnsetType = msgspec.UNSET
 
     def read(self, data_folder: Path | None = None) -> FedModel:
         """Return the model with its inputs.

@@ -22,7 +22,7 @@ from conformance.exact.models.graphs import copy_of, find_producers, is_operator
 from conformance.exact.models.input_files import constant_node_values, required_input_names, required_inputs
 from conformance.exact.models.model_validity import open_outputs
 from conformance.exact.models.renaming import FreshNames, renamed_copy
-from conformance.own.blame.value_matching import ValueMatching
+from conformance.own.blame.value_matching import ValueLoss, ValueMatching
 from conformance.own.graphs.cutting import GraphParts, without_unused
 from conformance.own.graphs.reading import LoadedModel, in_common_folder
 from conformance.own.graphs.tensor_borders import with_tensor_inputs
@@ -190,6 +190,9 @@ class SecondModel:
 
     Args:
         models: the models.
+
+    Attributes:
+        losses: the errors of the values that are matched, the step with the largest error first.
     """
 
     def __init__(self, models: MatchedModels) -> None:
@@ -198,6 +201,7 @@ class SecondModel:
         self._parts = GraphParts(models.second.prepared)
         self._interface = _interface(models.first.original)
         self._own_names: dict[str, str] = {}
+        self.losses: list[ValueLoss] = []
 
     @property
     def model(self) -> LoadedModel:
@@ -213,12 +217,18 @@ class SecondModel:
             run: runs a changed second model on the second subject.
         """
         ends = self._interface[0] | self._interface[1]
-        pairs = ValueMatching((self._first, first), (self._whole.prepared, second), ends, run).find_pairs()
+        matching = ValueMatching((self._first, first), (self._whole.prepared, second), ends, run)
+        pairs = matching.find_pairs()
+        self.losses = matching.find_losses(pairs)
         own = self._whole.prepared
         renamed = renamed_copy(own, pairs, names_in_model(self._first))
         for new, old in zip(renamed.graph.node, own.graph.node, strict=True):
             self._own_names |= zip(new.output, old.output, strict=True)
         self._parts = GraphParts(renamed)
+
+    def maker_of(self, name: str) -> onnx.NodeProto | None:
+        """Return the node of the first model that computes a value."""
+        return next((node for node in self._first.graph.node if name in node.output), None)
 
     def own_name(self, name: str) -> str:
         """Return the name in the second model of a value of a part of it."""

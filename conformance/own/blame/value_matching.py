@@ -69,6 +69,21 @@ MAX_NEAR_ERROR = 1 / 128
 
 
 @dataclass(frozen=True)
+class ValueLoss:
+    """How far the second model is from the first at a value that both have, relative to the length of the value.
+
+    Attributes:
+        name: the name of the value in the first model.
+        own: the error of the step from the matched values before it, if the step takes these of the first model.
+        since_inputs: the error since the inputs.
+    """
+
+    name: str
+    own: float
+    since_inputs: float
+
+
+@dataclass(frozen=True)
 class ValueMatching:
     """The search for the values that two models have in common.
 
@@ -98,6 +113,38 @@ class ValueMatching:
         )
         _match_operands(pairs, self.first, self.second, {*ours}, {*theirs})
         return self._without_false(pairs)
+
+    def find_losses(self, pairs: Mapping[str, str]) -> list[ValueLoss]:
+        """Return how far the second model is from the first at each value where a step of it adds an error.
+
+        The values are the matched ones and the outputs, those of the worst step first.
+
+        Args:
+            pairs: the name in the first model of each matched value of the second.
+        """
+        outputs = {value.name for value in self.second[0].graph.output}
+        named = {name: other for other, name in pairs.items() if name not in self.ends or name in outputs}
+        known = [name for name in named if _is_measured(self.first[1].get(name), self.second[1].get(named[name]))]
+        if not known or set(known) <= outputs:
+            return []
+        model = renamed_copy(self.second[0], pairs, names_in_model(self.first[0]))
+        matched = [name for name in pairs.values() if name not in self.ends]
+        steps = self._step_errors(model, matched, relative_distance)
+        if steps is None:
+            return []
+        found = {
+            name: ValueLoss(name, steps[name], relative_distance(self.second[1][named[name]], self.first[1][name]))
+            for name in _computed_names(self.first[0])
+            if name in known
+        }
+        behind: dict[str, float] = {}
+        for node in self.first[0].graph.node:
+            errors = [found[name].since_inputs for name in node.output if name in found]
+            for name in names_taken_by(node) if errors else ():
+                behind[name] = max(behind.get(name, 0.0), *errors)
+        # a pair of different values, which nothing showed before, has an error that its results do not have
+        losses = (each for name, each in found.items() if each.own <= CLEARLY_NEARER * behind.get(name, each.own))
+        return sorted((each for each in losses if each.own), key=lambda each: -each.own)
 
     def _without_false(self, pairs: dict[str, str]) -> dict[str, str]:
         """Return the pairs without those that are false; each that is left out changes where the others are cut."""
@@ -137,12 +184,15 @@ class ValueMatching:
         own = self._output_errors
         return all(errors[each] <= max(own[each], self._rounding(each)) for each in own)
 
-    def _step_errors(self, model: onnx.ModelProto, names: Sequence[str]) -> dict[str, float] | None:
+    def _step_errors(
+        self, model: onnx.ModelProto, names: Sequence[str], measure: Callable[[Any, Any], float] | None = None
+    ) -> dict[str, float] | None:
         """Return the relative error of each output and each of some values, if the values of the first model are given.
 
         Args:
             model: the second model, with the names of the first for matched values.
             names: the values that its nodes take from the first model.
+            measure: returns the error of a value against an expected one; None for `_error`.
 
         Returns:
             The errors by name; None if the model does not run.
@@ -164,8 +214,9 @@ class ValueMatching:
         outputs = self.run(copy, given)
         if outputs is None:
             return None
+        error = measure or _error
         return {
-            name: _error(output, self.first[1].get(name)) for name, output in zip((*ends, *names), outputs, strict=True)
+            name: error(output, self.first[1].get(name)) for name, output in zip((*ends, *names), outputs, strict=True)
         }
 
     @cached_property
@@ -186,6 +237,24 @@ class ValueMatching:
             if array is None or not is_computed(array.dtype)
             else ROUNDING_ULPS * float(format_of(array.dtype).unit_roundoff)
         )
+
+
+def relative_distance(actual: Any, expected: Any) -> float:
+    """Return the length of the difference of two values as a share of the length of the expected value."""
+    if not _is_measured(actual, expected):
+        return 0.0
+    numbers, others = (each.astype(np.float64).reshape(-1) for each in (expected, actual))
+    with np.errstate(all="ignore"):
+        is_known = np.isfinite(numbers) & np.isfinite(others)
+        length = float(np.linalg.norm(numbers[is_known]))
+        distance = float(np.linalg.norm(numbers[is_known] - others[is_known]))
+    return distance / length if length else 0.0
+
+
+def _is_measured(actual: Any, expected: Any) -> bool:
+    """Return whether two values are tensors of floating-point numbers of one type and shape."""
+    arrays = all(isinstance(each, np.ndarray) for each in (actual, expected))
+    return arrays and _are_of_one_kind(actual, expected) and is_floating(expected.dtype)
 
 
 def _error(actual: Any, expected: Any) -> float:

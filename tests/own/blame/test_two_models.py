@@ -250,6 +250,22 @@ def test_attribute_and_constant_in_which_the_nodes_differ_are_named(tmp_path: Pa
     assert all(any(name in change and text in change for name, text in found) for change in changes)
 
 
+def test_steps_that_lose_accuracy_are_ordered_by_their_own_error(tmp_path: Path, command: Any) -> None:
+    text = (
+        '<ir_version: 8, opset_import: ["" : 17]> g (float[3,4] X) => (float[3,4] Y) <float a = {%s}, float b = {%s}>'
+    )
+    nodes = "{ c = Mul(X, a) d = Tanh(c) e = Mul(d, b) f = Sin(e) Y = Exp(f) }"
+    paths = [tmp_path / "first.onnx", tmp_path / "second.onnx"]
+    for path, factors in zip(paths, (("1.0", "1.0"), ("1.01", "0.9")), strict=True):
+        onnx.save(onnx.parser.parse_model(f"{text % factors} {nodes}"), path)
+    _, steps = blame(command, tmp_path, *paths)
+    losses = steps["reduction"]["losses"]
+    assert [each["node"]["name"] for each in losses] == ["e", "c"]
+    np.testing.assert_allclose([each["own"] for each in losses], [0.1, 0.01], rtol=1e-3)
+    assert losses[0]["since_inputs"] < losses[0]["own"]
+    assert losses[1]["since_inputs"] == losses[1]["own"]
+
+
 def test_float16_model_gets_the_inputs_of_the_float_model_rounded(tmp_path: Path, command: Any) -> None:
     first = write(tmp_path / "first.onnx")
     model = onnx.load(first)
