@@ -134,7 +134,10 @@ class KernelJudgement:
         return f"{text}{refused} (salt={self.salt!r})"
 
     def __str__(self) -> str:
-        return "\n".join([self.summary, *(f"  {fault}" for fault in self.faults[:MAX_SHOWN_FAULTS])])
+        shown = self.faults[:MAX_SHOWN_FAULTS]
+        wrong = [each.judgement.wrong_elements[:1] for each in shown if each.judgement is not None]
+        sources = dict.fromkeys(element.source for elements in wrong for element in elements)
+        return "\n".join([self.summary, *(f"  {text}" for text in (*shown, *sources))])
 
     def __repr__(self) -> str:
         return str(self)  # what pytest shows of `assert judgement`
@@ -388,7 +391,7 @@ class _Referee:
         self.elements += judgement.judged
         self.judged += bool(judgement.judged)
         if judgement.is_wrong:
-            worst = "".join(f"; {element}" for element in judgement.wrong_elements[:1])
+            worst = "".join(f"; {element.text()}" for element in judgement.wrong_elements[:1])
             self.add_fault(f"{judgement.summary}{worst}", inputs, judgement)
 
     def add_fault(self, problem: str, inputs: Inputs, judgement: Judgement | None = None) -> None:

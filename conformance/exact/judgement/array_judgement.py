@@ -40,7 +40,7 @@ from conformance.exact.reference.oracle import evaluate as evaluate_exactly
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
     from typing import TypeAlias
 
     from conformance.exact.judgement.node_comparison import ComparedOutput
@@ -109,14 +109,18 @@ class WrongElement:
     operands: tuple[str, ...] = ()
 
     def __str__(self) -> str:
+        return f"{self.text()}; {self.source}"
+
+    def text(self, known: Collection[str] = ()) -> str:
+        """Return the element, its value, the bound and the operands, apart from operands that are known already."""
         text = f"{self.output}[{', '.join(map(str, self.index))}] is {number_text(self.value)}"
         text += f", expected {number_text(self.expected)}"
         if self.bound:
             distance = abs(float(self.value) - float(self.expected)) / self.bound
             text += f" ± {self.bound:.3g}"
             text += f" ({distance:.3g} times the bound)" if math.isfinite(distance) else ""
-        operands = f"; {', '.join(self.operands)}" if self.operands else ""
-        return f"{text}{operands}; {self.source}"
+        operands = ", ".join(each for each in self.operands if each not in known)
+        return f"{text}; {operands}" if operands else text
 
 
 @dataclass(frozen=True)
@@ -191,9 +195,14 @@ class Judgement:
         yield self.summary
         if self.judged and self.noticed and not self.is_wrong:
             yield f"  smallest noticed error of all elements: {noticed_text(self.noticed, self.terms)}"
-        yield from (f"  {element}" for element in self.wrong_elements[:MAX_SHOWN_ELEMENTS])
+        shown = self.wrong_elements[:MAX_SHOWN_ELEMENTS]
+        known: set[str] = set()
+        for element in shown:
+            yield f"  {element.text(known)}"
+            known |= {*element.operands}
         if self.wrong > MAX_SHOWN_ELEMENTS:
             yield f"  and {self.wrong - MAX_SHOWN_ELEMENTS:,} more"
+        yield from (f"  {source}" for source in dict.fromkeys(element.source for element in shown))
         for passage in dict.fromkeys(element.passage for element in self.wrong_elements):
             yield f"  {passage}"
         yield from (f"  not judged, {count:,}: {reason}" for reason, count in self.not_judged.items())

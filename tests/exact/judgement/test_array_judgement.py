@@ -68,6 +68,12 @@ class TestElements:
         assert element.passage.split()[2] == "Softmax-13,"
         assert "input = [" in str(judgement)
 
+    def test_text_has_the_source_of_a_bound_and_an_operand_once(self):
+        judgement = judge("Softmax", [X], [Y * 2])
+        first, *others = judgement.wrong_elements
+        assert others
+        assert str(judgement).count(first.source) == str(judgement).count(first.operands[0]) == 1
+
     def test_element_outside_of_should_only_is_wrong_at_this_level(self):
         (output,) = evaluate("Softmax", [X])
         wide = np.asarray(output.upper)
