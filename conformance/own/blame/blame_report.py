@@ -127,7 +127,9 @@ def _pass_lines(step: FoundPasses, _: BlameDocument) -> Iterator[str]:
         yield f"{step.reason[:1].upper()}{step.reason[1:]}."
         return
     tried = f"({step.tested} sets of passes tried{', ' if step.reason else ''}{step.reason})"
-    if len(step.names) == 1:
+    if step.reason:
+        yield f"The smallest set found with the difference: {', '.join(step.names)} {tried}."
+    elif len(step.names) == 1:
         yield f"The difference comes from {step.names[0]} {tried}."
     else:
         yield f"The difference needs {' and '.join(step.names)} together {tried}."

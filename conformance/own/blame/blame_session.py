@@ -362,6 +362,7 @@ class Session:
         self.document.tried = tried
         names = [value.name for value in fed.model.graph.output]
         fixed = request.first if request.optimizer is not None or request.bisects_second else request.second
+        rewrites: dict[str, onnx.ModelProto | None] = {}
         with self.subjects.open(fixed) as (held,):
             known = run_model(held.target, fed.model, fed.inputs)
 
@@ -369,6 +370,7 @@ class Session:
                 with self.subjects.open(subject) as (chosen,):
                     if subject.kind is SubjectKind.OPTIMIZER:
                         answer = Comparison(held, held, chosen).answer(fed, is_second=True)
+                        rewrites[subject.text] = answer.model
                     else:
                         answer = run_model(chosen.target, fed.model, fed.inputs)
                 is_first = subject.kind is SubjectKind.BACKEND and not request.bisects_second
@@ -376,7 +378,16 @@ class Session:
                 return wanted.is_same(find_difference(names, *answers))
 
             end = self._deadline - (1 - SHARE_OF_PASSES) * request.seconds
-            found = PassSearch(passes, keeps_difference, self.progress, tried, end).find()
+            search = PassSearch(
+                passes,
+                keeps_difference,
+                self.progress,
+                tried,
+                end,
+                fed.model,
+                lambda subject: rewrites.get(subject.text),
+            )
+            found = search.find()
         self.document.tried = msgspec.UNSET
         return found
 

@@ -2,19 +2,23 @@
 
 The passes are bisected by delta debugging (Zeller and Hildebrandt, 2002: Simplifying and Isolating Failure-Inducing
 Input). It halves the set as long as one half keeps the difference, and then leaves out smaller parts. Passes that cause
-the difference only together stay together.
+the difference only together stay together. Before that, single passes are tried whose names have the operators that the
+rewrite removes: `fuse_bn_into_conv` for a BatchNormalization beside a Conv.
 """
 
 from __future__ import annotations
 
 import math
+import re
 import time
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import onnx
 
 from conformance.base.serialization.decoding import read_own_toml
+from conformance.exact.models.graphs import iter_nodes
 from conformance.own.blame.document import FoundPasses
 from conformance.own.blame.model_comparison import TimeIsOverError
 
@@ -30,6 +34,9 @@ ONNXRUNTIME = "onnxruntime"
 """Name of the subjects, backend and graph optimizer, that take `disabled_optimizers`."""
 
 TIME_IS_OVER = "the time ended before the search for the smallest set of passes"
+
+MAX_LIKELY = 6
+"""Maximum number of single passes that are tried before the set of all is bisected."""
 
 MAX_TESTS = 400
 """Maximum number of sets of passes that are tried."""
@@ -97,6 +104,8 @@ class PassSearch:
         progress: is called with a text for the user.
         tried: the answers of `keeps_difference` by the name of the subject, also those of an interrupted search.
         deadline: the time (`time.monotonic`) at which the search ends; a set that it found may then be too large.
+        find_rewrite: returns the rewrite by a set of passes that was tried here; None if there is none.
+        model: the model; None if the passes do not rewrite it here.
         tested: the number of sets whose answer was needed.
     """
 
@@ -105,6 +114,8 @@ class PassSearch:
     progress: Callable[[str], None]
     tried: dict[str, bool]
     deadline: float = math.inf
+    model: onnx.ModelProto | None = None
+    find_rewrite: Callable[[SubjectName], onnx.ModelProto | None] = lambda _: None
     tested: int = 0
 
     def find(self) -> FoundPasses:
@@ -131,7 +142,10 @@ class PassSearch:
             return is_kept
 
         try:
-            minimize(names, keeps)
+            rewrite = self.find_rewrite(passes.choose(passes.names))
+            likely = [] if self.model is None or rewrite is None else likely_passes(names, self.model, rewrite)
+            if not any(keeps([name]) for name in likely[:MAX_LIKELY]):
+                minimize(names, keeps)
         except TimeIsOverError:
             return FoundPasses(names, TIME_IS_OVER, self.tested, passes.choose(names).text)
         return FoundPasses(names, "", self.tested, passes.choose(names).text)
@@ -162,6 +176,31 @@ class PassSearch:
 
 _SMALL_MODEL = '<ir_version: 8, opset_import: ["" : 17]> small (float[1] X) => (float[1] Y) { Y = Neg(X) }'
 """A model for which a graph optimizer lists its passes."""
+
+
+def likely_passes(names: Sequence[str], model: onnx.ModelProto, rewrite: onnx.ModelProto) -> list[str]:
+    """Return the passes whose names have operators that a rewrite removes, those with most of them first.
+
+    A name can have the whole operator or its initials. An operator that stays counts half: it may be changed too.
+    """
+    before, after = (Counter(node.op_type for node in iter_nodes(each.graph)) for each in (model, rewrite))
+    weights = {operator: 1.0 if after[operator] < count else 0.5 for operator, count in before.items()}
+    removed = [operator for operator in before if after[operator] < before[operator]]
+    scores: dict[str, float] = {}
+    for name in names:
+        words = [word.lower() for word in _WORDS.findall(name)]
+        named = [
+            operator
+            for operator in before
+            if operator.lower() in "".join(words) or "".join(_CAPITALS.findall(operator)).lower() in words
+        ]
+        if not {*named}.isdisjoint(removed):
+            scores[name] = sum(weights[operator] for operator in named)
+    return sorted(scores, key=lambda name: -scores[name])
+
+
+_WORDS = re.compile("[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_CAPITALS = re.compile("[A-Z]")
 
 
 def minimize(items: Sequence[T], keeps: Callable[[Sequence[T]], bool], max_tests: int = MAX_TESTS) -> list[T]:

@@ -26,7 +26,7 @@ from conformance.own.blame.blame_session import Request, Session, quantization_s
 from conformance.own.blame.difference import Difference, OutputDifference, find_difference
 from conformance.own.blame.document import BlameDocument, decode_document
 from conformance.own.blame.model_comparison import Computation, Failure, OpenSubjects
-from conformance.own.blame.passes import minimize
+from conformance.own.blame.passes import Passes, PassSearch, likely_passes, minimize
 from conformance.own.blame.verdict import BlameOutcome
 from conformance.own.graphs.model_inputs import InputSet
 from conformance.own.graphs.reading import LoadedModel
@@ -533,6 +533,27 @@ def test_malformed_document_is_refused(long_model: LoadedModel, tmp_path: Path, 
 @pytest.mark.parametrize("wanted", [{3}, {0, 9}, {2, 3, 8}, set(range(10))])
 def test_minimize_returns_exactly_the_needed_items(wanted: set[int]) -> None:
     assert minimize(range(10), lambda part: wanted <= set(part)) == sorted(wanted)
+
+
+PASSES = ("fuse_pad_into_conv", "eliminate_identity", "fuse_bn_into_conv", "fuse_add_bias_into_conv", "other")
+
+
+@pytest.mark.parametrize(
+    ("needed", "tested"), [(("fuse_bn_into_conv",), 3), (("fuse_bn_into_conv", "other"), 14), (("other",), 5)]
+)
+def test_single_passes_named_as_removed_operators_are_tried_first(needed: tuple[str, ...], tested: int) -> None:
+    text = '<ir_version: 8, opset_import: ["" : 17]> g (float[1] X) => (float[1] Y)'
+    before = onnx.parser.parse_model(f"{text} {{ A = Conv(X, X) B = BatchNormalization(A, X, X, X, X) Y = Add(B, X) }}")
+    after = onnx.parser.parse_model(f"{text} {{ B = Conv(X, X) Y = Add(B, X) }}")
+    passes = Passes(subject_named("identity", SubjectKind.OPTIMIZER), PASSES)
+
+    def keeps(subject: SubjectName) -> bool:
+        return {*needed} <= {*subject.options["passes"].split("+")}
+
+    search = PassSearch(passes, keeps, lambda _: None, {}, model=before, find_rewrite=lambda _: after)
+    found = search.find()
+    assert (found.names, found.reason) == ([*needed], "")
+    assert (found.tested, likely_passes(PASSES, before, after)) == (tested, ["fuse_bn_into_conv"])
 
 
 def test_reports_have_every_step_and_escape_names(long_model: LoadedModel, tmp_path: Path) -> None:
