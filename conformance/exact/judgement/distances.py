@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from conformance.exact.models.arrays import equal_elements, format_of, is_computed
+from conformance.exact.models.arrays import equal_elements, format_of, have_same_bits, is_computed
+from conformance.exact.reference.model_enclosures import AcceptableIndices
 from conformance.exact.reference.numbers.enclosure import Enclosure, Tensor
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from conformance.exact.models.arrays import Array
 
 
@@ -121,6 +124,33 @@ def find_distances(actual: Array, expected: Array | Enclosure, *, has_signed_zer
         loose=loose & ~unspecified,
         unspecified=unspecified,
     )
+
+
+def output_share(actual: Any, expected: Any, *, has_signed_zeros: bool = False) -> float | None:
+    """Return the largest distance from the expected value as a share of the bound; None if it cannot be judged."""
+    if isinstance(expected, str) or getattr(actual, "digest", "") != "":
+        return None
+    if isinstance(expected, list):
+        return _sequence_share(actual, expected, has_signed_zeros=has_signed_zeros)
+    if isinstance(expected, dict):
+        return 0.0 if have_same_bits(actual, expected) else np.inf
+    if not isinstance(actual, np.ndarray):
+        return None
+    if isinstance(expected, AcceptableIndices):
+        return expected.share(actual)
+    if not are_comparable(actual, expected):
+        return np.inf
+    return float(find_distances(actual, expected, has_signed_zeros=has_signed_zeros).shares.max(initial=0.0))
+
+
+def _sequence_share(actual: Any, expected: Sequence[Any], *, has_signed_zeros: bool) -> float | None:
+    """Return the largest share of the items of a sequence; None if one cannot be judged."""
+    if not isinstance(actual, list) or len(actual) != len(expected):
+        return np.inf
+    pairs = zip(actual, expected, strict=True)
+    shares = [output_share(*pair, has_signed_zeros=has_signed_zeros) for pair in pairs]
+    known = [share for share in shares if share is not None]
+    return max(known, default=0.0) if len(known) == len(shares) else None
 
 
 def relative_error(actual: Array, exact: Array) -> float:

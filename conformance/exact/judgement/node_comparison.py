@@ -10,7 +10,7 @@ import math
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import islice
+from itertools import islice, starmap
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -23,10 +23,11 @@ from conformance.exact.judgement.distances import (
     are_comparable,
     find_distances,
     is_correctly_rounded,
+    output_share,
     relative_error,
 )
 from conformance.exact.judgement.samples import Sample, independent_axes, take_sample
-from conformance.exact.models.arrays import element_count
+from conformance.exact.models.arrays import element_count, have_same_bits
 from conformance.exact.models.graphs import MAIN_DOMAINS, names_taken_by, operator_text
 from conformance.exact.reference.enclosures import has_signed_zeros
 from conformance.exact.reference.enclosures.earlier_texts import changed_shapes, readings_of
@@ -148,22 +149,8 @@ def enclose_part(
 def _contains(expected: Sequence[TensorOrSequence], part: Sample) -> bool:
     """Return whether all known outputs are within the bounds of level `must`."""
     pairs = zip(part.node.output, expected, strict=False)
-    return all(
-        tensor is None or _is_admissible(part.outputs[name], tensor) for name, tensor in pairs if name in part.outputs
-    )
-
-
-def _is_admissible(actual: Any, expected: Any) -> bool:
-    if isinstance(expected, dict):
-        return isinstance(actual, dict) and _scores(actual) == _scores(expected)
-    if not isinstance(actual, np.ndarray) or not are_comparable(actual, expected):
-        return False
-    return bool((find_distances(actual, expected).shares <= 1).all())
-
-
-def _scores(scores: Mapping[Any, Any]) -> dict[Any, str]:
-    """Return the entries of a map as texts, because NaN does not equal itself."""
-    return {key: repr(each) if isinstance(each, str) else float(each).hex() for key, each in scores.items()}
+    known = [(part.outputs[name], tensor) for name, tensor in pairs if name in part.outputs and tensor is not None]
+    return all(share is not None and share <= 1 for share in starmap(output_share, known))
 
 
 @dataclass(frozen=True)
@@ -339,7 +326,7 @@ class NodeComparison:
         if isinstance(expected, dict):
             self.elements += len(expected)
             self.in_maps += len(expected)
-            if not isinstance(actual, dict) or _scores(actual) != _scores(expected):
+            if not have_same_bits(actual, expected):
                 self.mismatch = f"{name}[{place}] has other entries than those that the page states"
         elif isinstance(actual, np.ndarray):
             self._add_tensor(name, position, actual, expected, actual.shape, (place,))

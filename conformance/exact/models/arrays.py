@@ -496,8 +496,11 @@ def _has_same_elements(first: Array, second: Array) -> bool:
 
 
 def _is_same_entry(first: Any, second: Any) -> bool:
-    """Return whether two entries of maps are the same text or number, or both NaN."""
-    return bool(first == second or (first != first and second != second))  # noqa: PLR0124
+    """Return whether two entries of maps are the same text, the same number with the same sign, or both NaN."""
+    if isinstance(first, str) or isinstance(second, str):
+        return bool(first == second)
+    is_equal = first == second and math.copysign(1.0, first) == math.copysign(1.0, second)
+    return bool(is_equal or (math.isnan(first) and math.isnan(second)))
 
 
 def type_text(type: onnx.TypeProto) -> str:

@@ -20,8 +20,7 @@ from conformance.base.serialization.decoding import Count  # noqa: TC001 - msgsp
 from conformance.base.serialization.printable_text import first_line
 from conformance.base.verdicts import Level
 from conformance.corpus.passes.eliminate_nop_monotone_argmax import eliminate
-from conformance.exact.judgement.distances import are_comparable, find_distances
-from conformance.exact.models.arrays import have_same_bits
+from conformance.exact.judgement.distances import are_comparable, find_distances, output_share
 from conformance.exact.models.graphs import MAIN_DOMAINS, constant_names, infer_shapes, is_operator, names_taken_by
 from conformance.exact.reference.enclosures import has_signed_zeros
 from conformance.exact.reference.enclosures.earlier_texts import readings_of
@@ -128,33 +127,6 @@ class BlameVerdict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def enclose_fed_model(fed: FedModel, note: Callable[[str], None] = lambda _: None) -> dict[str, Any]:
     """Enclose the outputs of a model on its inputs; see `enclose_model`."""
     return enclose_model(fed.model, {**fed.initializers, **fed.inputs}, note)
-
-
-def output_share(actual: Any, expected: Any, *, has_signed_zeros: bool = False) -> float | None:
-    """Return the largest distance from the expected value as a share of the bound; None if it cannot be judged."""
-    if isinstance(expected, str) or getattr(actual, "digest", "") != "":
-        return None
-    if isinstance(expected, list):
-        return _sequence_share(actual, expected, has_signed_zeros=has_signed_zeros)
-    if isinstance(expected, dict):
-        return 0.0 if have_same_bits(actual, expected) else float("inf")
-    if not isinstance(actual, np.ndarray):
-        return None
-    if isinstance(expected, AcceptableIndices):
-        return expected.share(actual)
-    if not are_comparable(actual, expected):
-        return np.inf
-    return float(find_distances(actual, expected, has_signed_zeros=has_signed_zeros).shares.max(initial=0.0))
-
-
-def _sequence_share(actual: Any, expected: Sequence[Any], *, has_signed_zeros: bool) -> float | None:
-    """Return the largest share of the items of a sequence; None if one cannot be judged."""
-    if not isinstance(actual, list) or len(actual) != len(expected):
-        return np.inf
-    pairs = zip(actual, expected, strict=True)
-    shares = [output_share(*pair, has_signed_zeros=has_signed_zeros) for pair in pairs]
-    known = [share for share in shares if share is not None]
-    return max(known, default=0.0) if len(known) == len(shares) else None
 
 
 def is_judged(actual: Any, expected: Any) -> bool:

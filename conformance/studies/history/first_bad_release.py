@@ -31,14 +31,14 @@ from packaging.version import Version
 from conformance.base.errors import ConformanceError, UsageError
 from conformance.base.serialization.printable_text import one_line, shorten_middle
 from conformance.base.verdicts import Verdict
-from conformance.exact.judgement.distances import are_comparable, find_distances
+from conformance.exact.judgement.distances import are_comparable, find_distances, output_share
 from conformance.exact.models.arrays import have_same_bits
 from conformance.exact.reference.numbers.enclosure import Enclosure
 from conformance.own.audit.audit_report import JudgedShare
 from conformance.own.audit.audit_session import audit_subject
 from conformance.own.blame.difference import find_difference
 from conformance.own.blame.model_comparison import Failure, OpenSubjects, run_model
-from conformance.own.blame.verdict import BlameOutcome, ChangedReleases, TextEnclosures, is_judged, judge, output_share
+from conformance.own.blame.verdict import BlameOutcome, ChangedReleases, TextEnclosures, is_judged, judge
 from conformance.run.judging.execute import judge_case
 from conformance.run.results.failure_groups import find_cause
 from conformance.run.results.recorded_environment import package_changes

@@ -14,18 +14,18 @@ import pytest
 from onnx import TensorProto, helper
 
 from conformance.base.verdicts import Level
+from conformance.exact.judgement.distances import output_share
+from conformance.exact.reference.model_enclosures import AcceptableIndices
 from conformance.own.blame import model_reduction
 from conformance.own.blame.difference import find_difference
 from conformance.own.blame.model_comparison import Comparison, Computation, OpenSubjects
 from conformance.own.blame.passes import list_passes
 from conformance.own.blame.verdict import (
-    AcceptableIndices,
     BlameOutcome,
     BlameVerdict,
     TextEnclosures,
     enclose_fed_model,
     judge,
-    output_share,
 )
 from conformance.own.graphs.fed_model import FedModel
 from conformance.subjects.calling.subject_names import Subject, SubjectKind, SubjectName

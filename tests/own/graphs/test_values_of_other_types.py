@@ -13,12 +13,13 @@ from onnx import TensorProto, helper
 
 from conformance.base.errors import UsageError
 from conformance.base.jobs.process_pool import create_workers
+from conformance.exact.judgement.distances import output_share
 from conformance.exact.models.arrays import array_of, parse_value, tensor_of, value_message_of
 from conformance.exact.reference.model_enclosures import are_apart
 from conformance.own.audit.audit_job import AuditWorkers
 from conformance.own.audit.audit_session import AuditOptions, audit_recorded, audit_subject
 from conformance.own.audit.node_verdicts import NodeVerdict
-from conformance.own.blame.verdict import is_judged, output_share
+from conformance.own.blame.verdict import is_judged
 from conformance.own.graphs.cutting import GraphParts
 from conformance.own.graphs.intermediate_values import are_identical
 from conformance.own.graphs.model_inputs import MAX_TEXTS, InputSet, make_inputs, read_inputs, save_inputs_to
