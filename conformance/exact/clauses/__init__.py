@@ -94,7 +94,7 @@ class Clause:
     reason: str = ""
     output: str = ""
     is_of_pass: bool = False
-    attributes: dict[str, list[str]] = field(default_factory=dict)
+    attributes: dict[str, list[str]] = field(default_factory=dict, hash=False)
 
     def is_about(self, attributes: Mapping[str, int | float | str]) -> bool:
         """Return whether a node with these attributes can violate the clause."""

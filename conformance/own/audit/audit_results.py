@@ -209,7 +209,7 @@ def _diagnoses(
         ]
         mistake, *others = mistakes
         if failing and not others:
-            yield DiagnosisRecord.of_mistake(subject, operator, [mistake], failing, len(failing))
+            yield DiagnosisRecord.of_mistake(subject, operator, [mistake], failing, len(failing), texts=[mistake])
 
 
 def _no_case() -> CaseInMemory:

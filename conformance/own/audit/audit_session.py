@@ -52,7 +52,7 @@ from conformance.own.graphs.intermediate_values import (
 )
 from conformance.own.graphs.reading import LoadedModel
 from conformance.own.graphs.tensor_borders import with_tensor_inputs
-from conformance.run.diagnosis.node_diagnosis import NodeResult, mistake_of_results
+from conformance.run.diagnosis.node_diagnosis import NodeResult, mistake_of_results, mistake_text
 from conformance.run.mutants.node_mutants import NodeRun
 
 if TYPE_CHECKING:
@@ -557,7 +557,7 @@ def name_mistakes(model: onnx.ModelProto, results: Iterable[tuple[JudgedNode, Ma
         if len(own) < MAX_NODES:
             own += _results_of_node(model.graph.node[judged.number], opsets, values, is_wrong=is_wrong)
     named = {operator: mistake_of_results([*own[True], *own[False]]) for operator, own in found.items() if own[True]}
-    return {operator: mistake for operator, mistake in named.items() if mistake is not None}
+    return {operator: mistake_text(operator, mistake) for operator, mistake in named.items() if mistake is not None}
 
 
 def _results_of_node(

@@ -250,6 +250,7 @@ class Diagnosis:
                 for other in self.explanations
                 if other is not explanation and other.jointly_explained & explanation.jointly_explained
             ],
+            alternatives=[other.description for other in explanation.indistinguishable],
             condition=explanation.condition,
             clause=mutant.clause,
         )
@@ -318,13 +319,21 @@ def diagnose_operator(
 
     The arguments are those of `diagnose`.
     """
-    from conformance.run.diagnosis.node_diagnosis import named_mistakes  # late: most runs fail no such model
+    from conformance.run.diagnosis.node_diagnosis import mistake_text, named_mistakes  # late: most runs need neither
 
     failing = {id for id, finding in findings.items() if finding.verdict.is_defect}
     observations = dict(_reproduced_failures(findings, cases))
     passed = [id for id, finding in findings.items() if finding.verdict is Verdict.PASS]
     records = [
-        DiagnosisRecord.of_mistake(subject, operator, one.mistakes, one.cases, len(failing), one.condition)
+        DiagnosisRecord.of_mistake(
+            subject,
+            operator,
+            one.mistakes,
+            one.cases,
+            len(failing),
+            one.condition,
+            texts=[mistake_text(operator, mistake) for mistake in one.mistakes],
+        )
         for one in named_mistakes(cases, observations, passed)
     ]
     left = failing.difference(*(record.cases for record in records))

@@ -16,6 +16,7 @@ from itertools import groupby, islice
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
+import onnx
 from onnx.defs import SchemaError
 
 from conformance.base.verdicts import Level
@@ -24,7 +25,14 @@ from conformance.exact.models.input_files import initializer_arrays
 from conformance.exact.reference.oracle import Answer
 from conformance.run.diagnosis.failure_evidence import single_node
 from conformance.run.judging.compare import is_acceptable
-from conformance.run.mutants.node_mutants import NodeRun, explaining_mistakes, failing_mistakes
+from conformance.run.mutants import mutants_by_id
+from conformance.run.mutants.node_mutants import (
+    COMPUTES_NEWEST,
+    COMPUTES_OLDER,
+    NodeRun,
+    explaining_mistakes,
+    failing_mistakes,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -87,6 +95,28 @@ MIN_CASES_OF_PART = 2
 
 MAX_ALTERNATIVES = 3
 """Number of mistakes that no case distinguishes, up to which one of them is named."""
+
+
+SCHEMA_DOMAINS = ("", "ai.onnx.ml", "ai.onnx.preview.training")
+"""Domains of operators that have a schema in onnx."""
+
+
+def mistake_text(operator: str, mistake: str) -> str:
+    """Return a mistake of a node as a report names it; of a wrong version, what the version computes differently.
+
+    A mutant of the catalogue gives the text if it is about the same mistake.
+    """
+    if mistake == COMPUTES_NEWEST:
+        known = (one for one in mutants_by_id().values() if one.operator == operator and ".as_opset_" in one.id)
+        if (mutant := next(known, None)) is not None:
+            return mutant.description
+        domain = next((each for each in SCHEMA_DOMAINS if onnx.defs.has(operator, each)), None)
+        if domain is not None:
+            newest = onnx.defs.get_schema(operator, domain).since_version
+            return f"computes {operator}-{newest} also in models whose opset has an older version, with another meaning"
+    if mistake == COMPUTES_OLDER:
+        return f"computes an older version of {operator} than the opset of the model has"
+    return mistake
 
 
 @dataclass(frozen=True)

@@ -563,11 +563,13 @@ def _remove_outdated_reasons(
     own = [record for record in results.run.footer.diagnoses if record.subject == results.subject.id]
     diagnosed = {case for record in own for case in record.cases if new.is_selected(case)}
     current = {(record.mutant,) for record in own}
+    reasons = {cause_text(record) for record in own}
     texts = {f"{mutant.operator}: {mutant.text}" for mutant in mutants_by_id().values()}
     for number, update in updates.items():
         reason = entries[number].reason
         is_of_a_diagnosis = any(reason.split(mark)[0] in texts for mark in (";", " (", "\n"))
-        if is_of_a_diagnosis and entries[number].mutants[:1] not in current:
+        is_current = entries[number].mutants[:1] in current or (not entries[number].mutants and reason in reasons)
+        if is_of_a_diagnosis and not is_current:
             outdated = update.kept & diagnosed & results.judged
             update.kept -= outdated
             update.removed |= outdated

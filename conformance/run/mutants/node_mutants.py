@@ -44,6 +44,10 @@ from conformance.exact.reference.oracle import EVALUATION_ERRORS, Answer, quiet_
 Inputs: TypeAlias = Sequence[Array | None]
 Answers: TypeAlias = Sequence[Answer]
 
+COMPUTES_OLDER = "computes an older version"
+COMPUTES_NEWEST = "computes the newest version"
+"""Names of the mistakes of computing another version of an operator than that of the model's opset."""
+
 VECTOR_SIZES = (4, 8, 16)
 """Numbers of elements that a vectorized kernel handles at once; the mutants leave out the rest after whole vectors."""
 
@@ -436,7 +440,7 @@ def version_rules(run: NodeRun) -> Iterator[Rule]:
     if run.schema.since_version > 1:
         older = NodeRun(run.node, run.schema.since_version - 1, run.inputs)
         if older.is_allowed():
-            yield "computes an older version", partial(_if_distinguished, _evaluated(older))
+            yield COMPUTES_OLDER, partial(_if_distinguished, _evaluated(older))
 
 
 def newest_version_rules(run: NodeRun) -> Iterator[Rule]:
@@ -447,7 +451,7 @@ def newest_version_rules(run: NodeRun) -> Iterator[Rule]:
     newest = onnx.defs.get_schema(run.node.op_type, normal_domain(run.node.domain)).since_version
     newer = NodeRun(run.node, newest, run.inputs)
     if newest > run.schema.since_version and newer.is_allowed():
-        yield "computes the newest version", partial(_if_distinguished, _evaluated(newer))
+        yield COMPUTES_NEWEST, partial(_if_distinguished, _evaluated(newer))
 
 
 def _if_distinguished(compute: Callable[[Answers], Answers | None], right: Answers) -> Answers | None:

@@ -583,12 +583,12 @@ def cause_text(record: DiagnosisRecord) -> str:
 
 def mutant_sentence(record: DiagnosisRecord) -> str:
     """Return the operator and the mutant of a diagnosis, and what limits the diagnosis."""
-    others = ", ".join(record.indistinguishable)
+    others = "; or it ".join(record.alternatives or record.indistinguishable)
     jointly = len(record.jointly_explained)
     partner = f": {', and '.join(record.partners)}" if record.partners else ""
     return (
         f"{cause_text(record)}"
-        f"{f' (no case distinguishes it from {others})' if others else ''}"
+        f"{f' (or it {others}: the failing cases do not show which)' if others else ''}"
         f"{f'; {count_cases(jointly)} only together with another mistake{partner}' if jointly else ''}"
     )
 

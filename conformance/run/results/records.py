@@ -69,7 +69,7 @@ class DiagnosisRecord(StoredRecord):
     `explained` is the number of cases that the mutant explains, of `failing` failing cases of the operator. No case
     distinguishes the mutant from the mutants in `indistinguishable`. `cases` has the ids of the explained cases.
     `jointly_explained` has the ids of cases that the mutant explains only together with other diagnosed mutants.
-    `partners` has the texts of these mutants.
+    `partners` has the texts of these mutants, and `alternatives` those of the mutants in `indistinguishable`.
     `condition` is there if the subject has the mistake only in models with a property, such as "have T ≤ 0".
     `clause` is the id of the clause that the mutant violates.
     """
@@ -84,6 +84,7 @@ class DiagnosisRecord(StoredRecord):
     cases: list[str]
     jointly_explained: list[str]
     partners: list[NonEmpty] = []
+    alternatives: list[NonEmpty] = []
     condition: NonEmpty = ""
     clause: NonEmpty = ""
 
@@ -96,23 +97,27 @@ class DiagnosisRecord(StoredRecord):
         cases: Collection[str],
         failing: int,
         condition: str = "",
+        *,
+        texts: Sequence[str],
     ) -> DiagnosisRecord:
         """Return the record of a mistake of a node that explains some of the failing cases of its operator.
 
         Args:
             mistakes: the mistake, and those that no case distinguishes from it.
+            texts: the mistakes as reports name them.
         """
         mutant, *others = (f"{operator}-{mistake.replace(' ', '-')}" for mistake in mistakes)
         return cls(
             subject=subject,
             operator=operator,
             mutant=mutant,
-            text=mistakes[0],
+            text=texts[0],
             explained=len(cases),
             failing=failing,
             indistinguishable=others,
             cases=sorted(cases),
             jointly_explained=[],
+            alternatives=list(texts[1:]),
             condition=condition,
         )
 

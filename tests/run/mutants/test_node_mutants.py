@@ -7,7 +7,8 @@ import pytest
 from onnx import helper
 
 from conformance.exact.reference.oracle import Answer
-from conformance.run.diagnosis.node_diagnosis import NodeResult, mistakes_of_parts
+from conformance.run.diagnosis.node_diagnosis import NodeResult, mistake_text, mistakes_of_parts
+from conformance.run.mutants import mutants_by_id
 from conformance.run.mutants.node_mutants import (
     ADMISSIBLE,
     NodeRun,
@@ -132,6 +133,8 @@ class TestMistakesOfParts:
             wrong |= wrong_softmax(axis, softmax_of(axis).answers()[0].expected, opset=11)
         (found,) = mistakes_of_parts(wrong, [right_softmax(0), right_softmax(1)])
         assert found.mistakes == ("computes the newest version",)
+        assert mistake_text("Softmax", *found.mistakes) == mutants_by_id()["softmax.as_opset_13"].description
+        assert "Clip-13" in mistake_text("Clip", *found.mistakes)
 
 
 def test_mistake_of_an_optional_input_needs_the_input():
