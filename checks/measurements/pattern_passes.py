@@ -25,7 +25,7 @@ from onnx.reference import ReferenceEvaluator
 from conformance.base.verdicts import Verdict
 from conformance.corpus.cases.case_loading import load_case
 from conformance.corpus.cases.corpus import open_corpus
-from conformance.exact.models.arrays import array_of, tensor_of
+from conformance.exact.models.arrays import array_of, dtype_of, tensor_of
 from conformance.exact.models.graphs import MAIN_DOMAINS, Scope, copy_of, count_captures, infer_shapes
 from conformance.run.judging.optimizer import judge_rewrite
 from conformance.run.judging.optimizer_run import OptimizerTask
@@ -116,6 +116,10 @@ class Site:
     def uses(self, name: str) -> int:
         """Return how often nodes of the graph read a value."""
         return sum(list(node.input).count(name) for node in self.graph.node)
+
+    def is_unused(self, name: str) -> bool:
+        """Return whether no node of the graph reads a value, which is no output either."""
+        return not self.uses(name) and name not in {value.name for value in self.graph.output}
 
     def add_constant(self, array: Array) -> str:
         """Add an initializer, and return its name."""
@@ -263,8 +267,9 @@ def _rank_2(s: Site) -> bool:
 
 def _per_channel(s: Site) -> bool:
     addend = s.constant(_other(s))
-    channels = s.shape(s.first.input[1])[0]
-    return addend is not None and addend.shape in ((channels, 1, 1), (1, channels, 1, 1))
+    channels, *rest = s.shape(s.first.input[1])
+    shape = (channels, *[1] * (len(rest) - 1))
+    return addend is not None and addend.shape in (shape, (1, *shape))
 
 
 def _add_bias(s: Site) -> None:
@@ -319,15 +324,14 @@ def _is_zero_padding(s: Site) -> bool:
 
 
 def _pads_of_space(s: Site) -> bool:
-    pads = s.operand(s.first, 1)
-    return not any(pads[[0, 1, 4, 5]])
+    pads = s.operand(s.first, 1).reshape(2, -1)
+    return not pads[:, :2].any()
 
 
 def _pad_conv(s: Site) -> None:
-    pads = s.operand(s.first, 1)
+    pads = s.operand(s.first, 1).reshape(2, -1)[:, 2:].reshape(-1)
     given = {each.name: helper.get_attribute_value(each) for each in s.last.attribute}
-    old = given.get("pads", [0, 0, 0, 0])
-    given["pads"] = [int(a + b) for a, b in zip(old, (*pads[2:4], *pads[6:8]), strict=True)]
+    given["pads"] = [int(a + b) for a, b in zip(given.get("pads", [0] * len(pads)), pads, strict=True)]
     s.make("Conv", [s.first.input[0], *s.last.input[1:]], **given)
 
 
@@ -460,7 +464,7 @@ def _fuse_gelu(s: Site) -> None:
 
 
 def _is_integer(s: Site) -> bool:
-    return s.types[s.last.input[0]].elem_type in (6, 7)
+    return dtype_of(s.types[s.last.input[0]].elem_type).kind in "iu"
 
 
 def _to_zeros(s: Site) -> None:
@@ -695,7 +699,7 @@ RULES = (
         ("Dropout",),
         (),
         {
-            "no_mask": lambda s: len(s.last.output) < 2 or not s.uses(s.last.output[1]),
+            "no_mask": lambda s: len(s.last.output) < 2 or s.is_unused(s.last.output[1]),
             "not_training": lambda s: not _trains(s),
         },
         lambda s: s.make("Identity", [s.last.input[0]]),

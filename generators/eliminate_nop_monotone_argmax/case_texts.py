@@ -35,7 +35,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from itertools import chain, dropwhile, product
+from itertools import chain, cycle, dropwhile, product
 from string import Template
 from typing import TYPE_CHECKING
 
@@ -137,8 +137,7 @@ def read_cases(
         arrays: rows of covering arrays, which are tables with these names. The column `number` has the number of the
             row. A case has the levels of its row as tags.
         beginning: paragraphs that come before those of the text.
-        around_first: whether a table of factors also has rows in which at most one factor, besides `values`,
-            does not have its first level.
+        around_first: whether a table of factors has the rows of `_rows_around_first`.
     """
     fragments = dict(FRAGMENTS)
     changes = changes or {}
@@ -189,15 +188,35 @@ def read_cases(
 
 def _numbered_rows(array: TextRows, *, around_first: bool = False) -> list[Row]:
     """Return the rows of a covering array with their number and their further columns."""
-    rows = list(array.declaration.rows)
-    if around_first:
-        factors = array.declaration.factors.items()
-        first = {factor: levels[0] for factor, levels in factors}
-        values = array.declaration.factors.get("values", ("",))
-        fixed = [{**first, "values": each} if each else first for each in values]
-        around = [{**row, factor: level} for row in fixed for factor, levels in factors for level in levels]
-        rows += [row for number, row in enumerate(around) if row not in rows and row not in around[:number]]
+    rows = _rows_around_first(array.declaration.factors) if around_first else list(array.declaration.rows)
     return [{"number": f"{number:03}", **array.columns(row), **row} for number, row in enumerate(rows, 1)]
+
+
+CONDITION = "condition"
+"""The factor whose levels, besides the first, make a rewrite wrong whatever the other levels are."""
+
+VALUES = "values"
+"""The factor of the elements of the inputs. The first are ordinary: they leave no result undetermined."""
+
+
+def _rows_around_first(factors: Mapping[str, Sequence[str]]) -> list[Row]:
+    """Return rows with all pairs of levels, and rows in which at most one factor has another level than its first.
+
+    All pairs have the first condition, because a right rewrite leaves a model with another condition alone. They have
+    the first values too. Each level of the first other factor is with all values, and with another condition.
+    """
+    first = {factor: levels[0] for factor, levels in factors.items()}
+    fits = {factor: levels for factor, levels in factors.items() if factor not in (CONDITION, VALUES)}
+    conditions = factors.get(CONDITION, ())[1:]
+    main = next(iter(fits))
+    rows = [
+        *({**first, **row} for row in FamilyDeclaration(fits).rows),
+        *({**first, factor: level} for factor, levels in fits.items() for level in levels),
+        *({**first, VALUES: each, main: level} for each in factors.get(VALUES, ()) for level in fits[main]),
+        *({**first, CONDITION: each} for each in conditions),
+        *({**first, CONDITION: each, main: level} for each, level in zip(cycle(conditions), fits[main], strict=False)),
+    ]
+    return [dict(levels) for levels in dict.fromkeys(tuple(row.items()) for row in rows)]
 
 
 def _rows(lines: Sequence[str]) -> Iterator[Row]:
@@ -327,8 +346,13 @@ def _tensor(text: str) -> Array:
     elements = text[text.index("{") + 1 : text.rindex("}")].split(",")
     special = [element.strip().lstrip("-") in ("nan", "inf") for element in elements]
     finite = ["0" if is_special else element for element, is_special in zip(elements, special, strict=True)]
-    node = parser.parse_node(f"value = Constant <value = {text[: text.index('{')]} {{{','.join(finite)}}}> ()")
+    type = text[: text.index("{")]
+    parsed = re.sub("^float16", "float", type)  # onnx's parser reads integers for float16
+    node = parser.parse_node(f"value = Constant <value = {parsed} {{{','.join(finite)}}}> ()")
     array = array_of(node.attribute[0].t).copy()
+    if parsed != type:
+        with np.errstate(over="ignore"):
+            array = array.astype(np.float16)
     for place in np.flatnonzero(special):
         array.flat[place] = float(elements[place])
     return array

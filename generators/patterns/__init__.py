@@ -1,9 +1,9 @@
 """Patterns that graph optimizers rewrite, as cases of their own corpus: `onnx-conformance generate --passes`.
 
 The texts declare the families in the form of `case_texts`; `common.txt` has what all of them use. With the first level
-of each factor, the usual rewrite is right. A family has rows with all pairs of levels, and rows in which one level
-alone is another. The cases do not say what an optimizer must do with a pattern: a rewrite is optional, and the checks
-of graph optimizers judge its result.
+of each factor, the usual rewrite is right. A family has rows with all pairs of levels that leave a rewrite possible,
+and rows in which one level alone is another. The cases do not say what an optimizer must do with a pattern: a rewrite
+is optional, and the checks of graph optimizers judge its result.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from conformance.corpus.cases.case import Case
 
 FOLDER = Path(__file__).parent
-TEXTS = ("patterns", "moves", "arithmetic", "fusions", "scopes")
+TEXTS = ("patterns", "moves", "arithmetic", "fusions", "scopes", "forms")
 """The texts with the families, in order."""
 
 
