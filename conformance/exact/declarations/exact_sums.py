@@ -263,7 +263,10 @@ _RECURRENT = frozenset({"GRU", "LSTM", "RNN"})
 
 _SCORES = frozenset({"Attention"})
 
-WITH_EXACT_SUMS = SUMS | _SHARES | _MOMENTS | _EXTREMES | _RECURRENT | _SCORES
+WITH_LONG_AXES = SUMS | _SHARES | _MOMENTS | _EXTREMES | _RECURRENT
+"""Operators for which `exact_sums` has other operands if an axis is long."""
+
+WITH_EXACT_SUMS = WITH_LONG_AXES | _SCORES
 """Operators for which `exact_sums` has operands."""
 
 

@@ -18,7 +18,13 @@ from conformance.base.errors import UsageError
 from conformance.base.verdicts import Unsupported
 from conformance.exact.declarations.declaration_tables import declarations_of, has_schemas
 from conformance.exact.declarations.drawing import InvalidNodeError, draw_node, draw_valid_node
-from conformance.exact.declarations.exact_sums import MIN_SUMMED_TERMS, WITH_EXACT_SUMS, exact_sums, probed_terms
+from conformance.exact.declarations.exact_sums import (
+    MIN_SUMMED_TERMS,
+    WITH_EXACT_SUMS,
+    WITH_LONG_AXES,
+    exact_sums,
+    probed_terms,
+)
 from conformance.exact.declarations.hard_values import (
     free_operands,
     hard_elements,
@@ -174,7 +180,7 @@ def long_sums(
     """
     first = inputs[0]
     call = call_of_operator(operator, inputs, attributes, opset=opset)
-    if first is None or not first.size or not is_operator(call.model.graph.node[0], *WITH_EXACT_SUMS):
+    if first is None or not first.size or not is_operator(call.model.graph.node[0], *WITH_LONG_AXES):
         return
     others: list[int | None] = [None]
     if len(inputs) > 1 and inputs[1] is not None:

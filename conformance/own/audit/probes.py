@@ -17,7 +17,7 @@ import numpy as np
 from msgspec import structs
 
 from conformance.base.verdicts import Level
-from conformance.exact.declarations.exact_sums import WITH_EXACT_SUMS, exact_sums, probed_terms
+from conformance.exact.declarations.exact_sums import WITH_LONG_AXES, exact_sums, probed_terms
 from conformance.exact.declarations.hard_values import free_operands, hard_elements, hard_numbers_of, input_places
 from conformance.exact.models.graphs import is_operator, main_opset, names_taken_by, subgraphs_of, with_inferred_types
 from conformance.exact.models.input_files import DeclaredInput, required_input_names
@@ -47,6 +47,9 @@ MAX_PROBED_OPERANDS = 2**12
 
 MAX_SUMMED_ELEMENTS = 2**20
 """Maximum number of elements of the operands and results of a sum that is probed with exact sums."""
+
+MAX_SCORED_ELEMENTS = 2**16
+"""Maximum number of elements of the operands and results of an Attention that is probed with large scores."""
 
 MAX_STAND_IN_ELEMENTS = 2**40
 """Number of elements from which an inferred shape is not used; stand-ins take no memory."""
@@ -105,7 +108,8 @@ def probe_nodes(
         configuration = None
         names: set[str] = set()
         if all(name in exposed.values for name in (*names_taken_by(node), *filter(None, node.output))):
-            limit = MAX_SUMMED_ELEMENTS if is_operator(node, *WITH_EXACT_SUMS) else MAX_PROBED_ELEMENTS
+            limit = MAX_SUMMED_ELEMENTS if is_operator(node, *WITH_LONG_AXES) else MAX_PROBED_ELEMENTS
+            limit = MAX_SCORED_ELEMENTS if is_operator(node, "Attention") else limit
             if _is_small(node, exposed, limit):
                 configuration = _configuration(node, exposed)
                 key = (configuration, *map([*node.input].index, node.input))  # most nodes of a model are like others

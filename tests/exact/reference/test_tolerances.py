@@ -162,6 +162,8 @@ def test_group_normalization_takes_scale_per_group_below_opset_21(opset: int, sc
     centred = groups - groups.mean(-1, keepdims=True)
     Y = centred / np.sqrt((centred**2).mean(-1, keepdims=True) + float(F(1e-5)))
     assert passes((Y.reshape(2, 4, 3) * np.array([2, 2, 3, 3])[:, None]).astype(F), tensor)
+    with pytest.raises(Unsupported, match="invalid"):
+        enclose("GroupNormalization", X, given, given * 0, opset=39 - opset, num_groups=2)
 
 
 @pytest.mark.parametrize("mode", ["DCR", "CRD"])

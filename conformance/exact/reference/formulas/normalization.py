@@ -228,6 +228,8 @@ def _group_normalization(node: Node, inputs: Sequence[T | Array | None]) -> list
     given, scale, bias = (tensor(each) for each in inputs[:3])
     groups = node.attributes["num_groups"]
     shape = given.shape
+    if {scale.value.size, bias.value.size} != {shape[1] if node.opset >= 21 else groups}:
+        raise Unsupported("scale and bias have another number of elements than the page requires: the model is invalid")
     per_group = shape[1] // groups
     X = given.moved(lambda x: x.reshape(x.shape[0], groups, per_group, -1))
     parts = [part.moved(lambda x: x.reshape(1, groups, -1 if node.opset >= 21 else 1, 1)) for part in (scale, bias)]
