@@ -5,6 +5,10 @@
 changed outputs are still admissible at each level, by cause. A change that level `should` admits needs a cause in
 `ADMITTED`, and a change that only level `must` admits one in `WORST_CASES`; without one the exit status is 1.
 
+With `--audit`, each change that level `must` admits is also made by a backend, which onnx's reference evaluator is
+otherwise, in an audit of the model with default options. The script prints how many changes the audit notices: it has
+hard data, with which the bounds are narrower.
+
 In bfloat16, 1 % is 1 to 3 ULP, and a function body of a few nodes rounds as much. Its outputs are counted apart.
 `docs/contributing/check-the-bounds.md` has the counts and reasons.
 """
@@ -13,21 +17,33 @@ from __future__ import annotations
 
 import argparse
 import sys
+import tempfile
 import warnings
 from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import onnx
+from onnx.reference import ReferenceEvaluator
 
 from conformance.base.verdicts import Level, Unsupported
 from conformance.exact.models.arrays import format_of, is_computed, type_name
 from conformance.exact.reference.enclosures import has_signed_zeros
 from conformance.exact.reference.node_enclosures import NodeScope
 from conformance.exact.reference.numbers.enclosure import Enclosure, admissible_mask
+from conformance.own.audit.audit_session import AuditOptions, audit_subject
+from conformance.own.audit.model_audit import PROBES
+from conformance.own.audit.node_verdicts import NodeVerdict
+from conformance.own.graphs.model_inputs import InputSet
+from conformance.own.graphs.reading import LoadedModel
 from conformance.own.model_cases.onnx_cases import EVALUATION_ERRORS, array_of_value, enclose_outputs, node_cases
+from conformance.subjects.calling.subject_names import Subject
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 ROUNDED_CONSTANTS = {
     "test_averagepool_2d_ceil_last_window_starts_on_pad",
@@ -120,6 +136,55 @@ PERTURBATIONS: Mapping[str, Callable[[Any], Any]] = {
 }
 
 
+@dataclass(frozen=True)
+class ChangingBackend:
+    """A backend whose results are those of onnx's reference evaluator, with a change of one output.
+
+    Attributes:
+        output: the name of the output.
+        change: the change.
+    """
+
+    output: str
+    change: Callable[[Any], Any]
+
+    def prepare(self, model: onnx.ModelProto, _: str = "CPU") -> Any:
+        """Prepare a model, as a backend does."""
+        evaluator = ReferenceEvaluator(model)
+        constants = {each.name for each in model.graph.initializer}
+        names = [value.name for value in model.graph.input if value.name not in constants]
+
+        def run(inputs: Sequence[Any]) -> list[Any]:
+            with np.errstate(all="ignore"), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                results = evaluator.run(None, dict(zip(names, inputs, strict=True)))
+                return [
+                    self.change(np.asarray(each)) if value.name == self.output else each
+                    for value, each in zip(model.graph.output, results, strict=True)
+                ]
+
+        return SimpleNamespace(run=run)
+
+
+def wrong_nodes(case: Any, backend: ChangingBackend) -> int:
+    """Return the number of judgements of nodes, in an audit with default options, that are wrong."""
+    inputs, _ = case.data_sets[0]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.onnx"
+        onnx.save(case.model, path)
+        model = LoadedModel.read(path)
+    data = InputSet(case.name, tuple(array_of_value(each) for each in inputs))
+    found = audit_subject(model, Subject("changing", "1", backend), data, options=AuditOptions(probes=PROBES))
+    return sum(each.verdict is NodeVerdict.WRONG for each in (*found.nodes, *(one.node for one in found.probes)))
+
+
+def is_noticed_by_audit(case: Any, number: int, change: Callable[[Any], Any]) -> bool:
+    """Return whether an audit of the model of a case has more wrong nodes with a change of one output than without."""
+    output = case.model.graph.output[number].name
+    unchanged, changed = (wrong_nodes(case, ChangingBackend(output, each)) for each in (lambda x: x, change))
+    return changed > unchanged
+
+
 class Tally:
     """The counts of one run over all cases."""
 
@@ -131,6 +196,14 @@ class Tally:
         self.unspecified = 0
         self.perturbed: Counter[str] = Counter()
         self.unnoticed: dict[tuple[str, Level], list[tuple[str, int]]] = {}
+        self.audited: Counter[str] = Counter()
+
+    def audit(self, cases: Iterable[Any]) -> None:
+        """Count the changes of each kind that level `must` admits, and that audits notice."""
+        by_name = {case.name: case for case in cases}
+        for kind, change in PERTURBATIONS.items():
+            for name, number in self.unnoticed.get((kind, Level.MUST), []):
+                self.audited[kind] += is_noticed_by_audit(by_name[name], number, change)
 
     def judge(self, case: Any, *, perturb: bool) -> None:
         """Judge one case; with `perturb`, also its changed outputs."""
@@ -216,6 +289,9 @@ class Tally:
                     cause = _cause(each[0], is_noticed_at_should=self._is_noticed(kind, each))
                     causes.setdefault(cause, []).append(_family(each[0]))
                 text += [f"  {len(names):4} {cause}: {_counted(names)}" for cause, names in causes.items()]
+            if kind in self.audited:
+                left = len(self.unnoticed[kind, Level.MUST]) - self.audited[kind]
+                text.append(f"{kind}: {left} of {count} outputs pass in an audit with default options")
         return text
 
     @property
@@ -257,10 +333,14 @@ def main() -> int:
     """Judge all cases; return 1 if the reference contradicts one, or admits a changed one without a known cause."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--perturb", action="store_true", help="change each right output of floating-point numbers")
+    parser.add_argument("--audit", action="store_true", help="with --perturb, audit the models of outputs that pass")
     options = parser.parse_args()
     tally = Tally()
-    for case in node_cases():
+    cases = node_cases()
+    for case in cases:
         tally.judge(case, perturb=options.perturb)
+    if options.audit:
+        tally.audit(cases)
     print("\n".join(tally.lines()))
     wrong = set(tally.contradicted[Level.MUST]) - ROUNDED_CONSTANTS
     return int(bool(wrong or tally.unexplained))

@@ -196,6 +196,28 @@ def test_square_of_a_mean_has_the_error_of_the_mean() -> None:
     assert np.all(square.error < 2.1 * np.abs(mean.value) * mean.error + mean.error**2 + 1e-7 * square.value)
 
 
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+@pytest.mark.parametrize("operator", ["ReduceSum", "ReduceMean", "MatMul"])
+def test_sum_of_both_signs_has_the_bound_of_its_largest_partial_sum(operator: str, dtype: Any) -> None:
+    count = 1000
+    X = np.random.default_rng(8).standard_normal((50, count)).astype(dtype)
+    ordered = -np.sort(-X, axis=1)
+    node = make_node(operator, 1, axes=[1], keepdims=1, opset=12) if operator != "MatMul" else make_node("MatMul", 2)
+    total = enclose_node(node, [X] if operator != "MatMul" else [X, np.ones((count, 1), dtype)])[0]
+    divisor = dtype(count if operator == "ReduceMean" else 1)
+    for terms in (ordered, ordered[:, ::-1], X):
+        added = np.add.accumulate(terms, axis=1, dtype=dtype)[:, -1:] / divisor
+        assert is_within(added.astype(dtype), total)
+    means = np.zeros((50, 1), dtype)
+    for place in range(count):
+        means = means + (X[:, place : place + 1] - means) / dtype(place + 1)
+    assert operator != "ReduceMean" or is_within(means, total)
+    unit = float(np.finfo(dtype).eps) / 2
+    magnitudes = np.abs(X.astype(np.float64)).sum(axis=1, keepdims=True) / float(divisor)
+    if dtype is np.float32:
+        assert np.all(total.error < 0.6 * count * unit * magnitudes)
+
+
 def test_sum_of_inexact_numbers_among_zeros_has_the_roundings_of_the_numbers() -> None:
     X = np.zeros((4, 4096), np.float32)
     X[:, :2] = 1.5

@@ -5,8 +5,8 @@ from the value by at most the bound. Admissible evaluations are those of `bounde
 multiply-add, wider intermediates, and subnormals flushed to zero. Each operation adds its own rounding error:
 
 - a correctly rounded operation: u relative, where u is the unit roundoff of the tensor's type;
-- a sum of n terms: n u of the sum of the magnitudes, in any order (Higham, Accuracy and Stability of Numerical
-  Algorithms, section 4.2);
+- a sum of n terms: n u of the largest partial sum, in any order (Higham, Accuracy and Stability of Numerical
+  Algorithms, section 4.2); no partial sum exceeds half of the magnitudes plus half of the sum;
 - a quotient, a root or a function: the number of ULP in `tolerances`, whose source is named there.
 
 At level `should`, a sum of n terms has a probabilistic bound: see `tolerances.DEVIATIONS`.
@@ -111,12 +111,14 @@ class SumOfProducts:
     """The terms of a tensor whose elements are sums of products, for a bound that holds in every order of operations.
 
     Each term of an element has at most `roundings` roundings on its way into the sum, also if common factors are
-    multiplied into the terms first. The error is then at most `roundings` u of the sum of the terms' magnitudes.
+    multiplied into the terms first. The error is then at most `roundings` u of the sum of the terms' magnitudes. Of the
+    roundings, `additions` are those of partial sums.
 
     Attributes:
         magnitudes: the sum of the magnitudes of the terms.
         error: the error that the operands contribute.
         roundings: the number of roundings of a term, for all elements or for each.
+        additions: how many of the roundings are those of partial sums; 0 where that is not known.
         is_limited: whether a limit, such as that of Clip, is applied to the sum. A factor may still be multiplied into
             the terms, with the limit multiplied too: `x * Clip(x + 3, 0, 6) / 6` is `x * Clip(x / 6 + 0.5, 0, 1)`. The
             terms of a later sum are then no products of these terms.
@@ -129,6 +131,7 @@ class SumOfProducts:
     roundings: int | Array
     is_limited: bool = False
     is_reduction: bool = False
+    additions: int | Array = 0
 
     @classmethod
     def of(cls, tensor: Enclosure, *, is_factor: bool = False) -> SumOfProducts:
@@ -148,10 +151,11 @@ class SumOfProducts:
         """Return the terms of the elements in other positions."""
         magnitudes = np.abs(movement(self.magnitudes))
         error = np.asarray(movement(self.error))
-        roundings = self.roundings
-        if isinstance(roundings, np.ndarray):
-            roundings = np.asarray(movement(np.broadcast_to(roundings, self.magnitudes.shape)))
-        return replace(self, magnitudes=magnitudes, error=error, roundings=roundings)
+        counts = [
+            np.asarray(movement(np.broadcast_to(each, self.magnitudes.shape))) if isinstance(each, np.ndarray) else each
+            for each in (self.roundings, self.additions)
+        ]
+        return replace(self, magnitudes=magnitudes, error=error, roundings=counts[0], additions=counts[1])
 
     @property
     def largest_roundings(self) -> int:
@@ -162,7 +166,12 @@ class SumOfProducts:
         """Return the terms of a sum or of a difference."""
         roundings = self.roundings + other.roundings + 1
         with np.errstate(all="ignore"):
-            return SumOfProducts(self.magnitudes + other.magnitudes, self.error + other.error, roundings)
+            return SumOfProducts(
+                self.magnitudes + other.magnitudes,
+                self.error + other.error,
+                roundings,
+                additions=self.additions + other.additions + 1,
+            )
 
     def times(self, other: SumOfProducts, *, roundings: int = 1) -> SumOfProducts:
         """Return the terms of a product, with the given number of roundings for the multiplication."""
@@ -174,6 +183,8 @@ class SumOfProducts:
                 self.roundings + other.roundings + roundings,
                 self.is_limited or other.is_limited,
                 self.is_reduction or other.is_reduction,
+                # a product of two sums has more partial sums than their additions
+                0 if np.any(self.additions) and np.any(other.additions) else self.additions + other.additions,
             )
 
 
@@ -444,13 +455,14 @@ class Enclosure(ArithmeticOperators, FormulaTensor):
             finite = magnitudes
             if not np.isfinite(value).all():
                 finite = np.where(np.isfinite(self.value), self.magnitude, 0).sum(axis=axes, keepdims=keepdims)
-        return self.from_terms(value, magnitudes, error, count, finite=finite)
+        return self.from_terms(value, magnitudes, error, count, count, finite=finite)
 
     def add_terms(self, summation: Callable[[Array], Array], count: int) -> Enclosure:
         with np.errstate(all="ignore"):
             finite = summation(np.where(np.isfinite(self.value), self.magnitude, 0.0))
             value, magnitudes, error = (summation(part) for part in (self.value, self.magnitude, self.error))
-        return self.from_terms(value, magnitudes, error, self._term_counts(summation, [count]), finite=finite)
+        terms = self._term_counts(summation, [count])
+        return self.from_terms(value, magnitudes, error, terms, terms, finite=finite)
 
     def _term_counts(self, summation: Callable[[Array], Array], sizes: Sequence[int]) -> int | Array:
         """Return the number of terms of each sum that can round: none if all partial sums are numbers of the type.
@@ -485,12 +497,19 @@ class Enclosure(ArithmeticOperators, FormulaTensor):
         """
         error = self.error
         if is_fused or any(each.terms is not None for each in operands):
-            whole = self.from_terms(self.value, terms.magnitudes, terms.error, terms.roundings)
+            whole = self.from_terms(self.value, terms.magnitudes, terms.error, terms.roundings, terms.additions)
             error = np.where(np.isinf(self.value) & (error == 0), 0.0, np.maximum(error, whole.error))
         return replace(self, error=error, terms=terms)
 
     def from_terms(
-        self, value: Array, magnitudes: Array, error: Array, count: int | Array, *, finite: Array | None = None
+        self,
+        value: Array,
+        magnitudes: Array,
+        error: Array,
+        count: int | Array,
+        additions: int | Array = 0,
+        *,
+        finite: Array | None = None,
     ) -> Enclosure:
         """Return sums or dot products as a tensor of this type.
 
@@ -499,6 +518,7 @@ class Enclosure(ArithmeticOperators, FormulaTensor):
             magnitudes: the sums of the terms' magnitudes.
             error: the sums of the terms' propagated errors.
             count: the number of roundings of a term on its way into the sum: for a dot product of n terms, n.
+            additions: how many of them are those of partial sums; 0 where that is not known.
             finite: the sums of the magnitudes of the finite terms, if they are not `magnitudes`. They may overflow, and
                 cancel an infinity of the other sign.
         """
@@ -507,9 +527,15 @@ class Enclosure(ArithmeticOperators, FormulaTensor):
         smallest = float(format_of(wide).smallest_normal)
         with np.errstate(all="ignore"):
             accumulated = magnitudes * (np.expm1(count * np.log1p(u)) + (count + 1) * ROUNDOFF)
+            # a partial sum is at most half of the magnitudes plus half of the sum
+            partial = (magnitudes + np.abs(value) + error) / 2
+            if np.any(additions):
+                own = magnitudes * ((count - additions) * u)
+                steps = additions * (u * (partial + own))
+                grown = (own + steps) * np.exp(count * u) + magnitudes * ((count + 1) * ROUNDOFF)
+                accumulated = np.fmin(grown, accumulated)
             if is_strict():
-                # a partial sum is at most half of the magnitudes plus half of the sum; products round once before
-                partial = (magnitudes + np.abs(value)) / 2
+                # products round once before
                 likely = (np.minimum(count, DEVIATIONS * np.sqrt(count)) * partial + magnitudes) * (u + ROUNDOFF)
                 accumulated = np.minimum(likely, accumulated)
             accumulated = accumulated + np.where(
@@ -578,7 +604,10 @@ class Enclosure(ArithmeticOperators, FormulaTensor):
             count = np.count_nonzero(self.nonzero_mask(), axis=axes, keepdims=keepdims)
         terms = SumOfProducts.of(self)
         magnitudes, error = (part.sum(axis=axes, keepdims=keepdims) for part in (terms.magnitudes, terms.error))
-        terms = SumOfProducts(magnitudes, error, terms.largest_roundings + count, is_reduction=True)
+        additions = count if self.terms is None else 0
+        terms = SumOfProducts(
+            magnitudes, error, terms.largest_roundings + count, is_reduction=True, additions=additions
+        )
         return self.sum(axes, keepdims=keepdims).in_any_order(terms, self)
 
     def dot(self, other: Enclosure, product: Callable[[Array, Array], Array], count: int) -> Enclosure:
@@ -611,8 +640,9 @@ class Enclosure(ArithmeticOperators, FormulaTensor):
         roundings = terms + first.largest_roundings + second.largest_roundings
         if self.terms or other.terms:  # the factors may be multiplied first, and the sums of constants folded
             roundings += 2
-        result = self.from_terms(value, magnitudes, error, roundings, finite=finite)
-        return replace(result, terms=SumOfProducts(magnitudes, error, roundings))
+        additions = np.maximum(roundings - 1, 0) if self.terms is None and other.terms is None else 0
+        result = self.from_terms(value, magnitudes, error, roundings, additions, finite=finite)
+        return replace(result, terms=SumOfProducts(magnitudes, error, roundings, additions=additions))
 
     def hull(self, others: Sequence[Callable[[], Enclosure]]) -> Enclosure:
         if not others:
