@@ -57,6 +57,19 @@ class TestBackends:
         assert "--operator Softmax" in run("-b", "given_table", "--no-diagnosis", "--operator", "Softmax").out
         assert "generate" not in run("-b", "given_table", "--no-diagnosis", "--operator", "ArgMax").out
 
+    @pytest.mark.parametrize(("below", "is_told"), [(13, True), (14, False)])
+    def test_run_names_the_older_versions_in_which_alone_an_operator_fails(self, command, here, below, is_told):
+        (here / "given_new.py").write_text(
+            "from fake_subject import always_right, always_wrong\n"
+            "def prepare(model, device):\n"
+            f"    is_old = model.opset_import[0].version < {below}\n"
+            "    return (always_wrong if is_old else always_right)(model)\n"
+        )
+        cases = ("test_argmax_ties_opset_12_last", "test_argmax_ties_float_last")
+        ended = command("run", "-b", "given_new", "--no-diagnosis", *(f"--case={case}" for case in cases))
+        assert ("ArgMax-12" in ended.out) is is_told
+        assert ended.status == 1
+
     def test_run_shows_only_smallest_case_of_cause(self, run):
         ended = run("-b", "fake_subject:raises_on_run", "--no-diagnosis")
         assert re.search(r"^1\. error: .* \(\d cases\)$", ended.out, re.MULTILINE), ended.out

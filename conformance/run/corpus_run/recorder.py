@@ -31,7 +31,12 @@ from conformance.run.diagnosis.collected_results import ResultCollector
 from conformance.run.expectations.criterion import CaseFacts, Completeness, case_facts
 from conformance.run.expectations.criterion_settings import Standing
 from conformance.run.results.failure_groups import CaseResult, FailureGrouper
-from conformance.run.results.missing_operators import missing_operator_sentences, other_operators_sentence
+from conformance.run.results.missing_operators import (
+    missing_operator_sentences,
+    older_versions_sentence,
+    other_operators_sentence,
+    tested_versions,
+)
 from conformance.run.results.outcome_counts import count_node_shares
 from conformance.run.results.recorded_environment import processor, subject_identity
 from conformance.run.results.records import (
@@ -253,6 +258,30 @@ class AssessedResults:
         if not errors:
             return []
         return missing_operator_sentences(errors, self._verdicts, lambda case: self._facts_of(case).operators)
+
+    def older_versions(self) -> list[str]:
+        """Return a sentence for each subject and operator that fails in old versions only, and passes in the newest."""
+        failing: dict[tuple[str, str], set[tuple[int, int] | None]] = {}
+        for subject, case in self._unexpected:
+            record = self._case_record(case)
+            failing.setdefault((subject, record.family), set()).add(tested_versions(record))
+        old = {
+            key: {each[0]: each[1] for each in versions if each is not None}
+            for key, versions in failing.items()
+            if all(each is not None and each[0] < each[1] for each in versions)
+        }
+        waiting = set(old)
+        subjects = {subject for subject, _ in old}
+        for (subject, case), verdict in self._verdicts.items():
+            if waiting and verdict is Verdict.PASS and subject in subjects:
+                record = self._case_record(case)
+                versions = tested_versions(record) if (subject, record.family) in waiting else None
+                waiting -= {(subject, record.family)} if versions is not None and len({*versions}) == 1 else set()
+        return [
+            older_versions_sentence(subject, operator, versions, max(versions.values()))
+            for (subject, operator), versions in old.items()
+            if (subject, operator) not in waiting
+        ]
 
     def unsupported_reasons(self) -> dict[str, list[tuple[str, int, str]]]:
         """Return, by subject, each reason of unsupported cases, the number of the cases, and the first case."""

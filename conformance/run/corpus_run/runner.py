@@ -69,7 +69,8 @@ class Outcome:
         node_shares: the share of the nodes of a user's models that each subject computes correctly.
         fault: an error after the verdicts, internal or of the system's files; None if there was none.
         is_interrupted: whether the user interrupted the run.
-        missing_operators: a sentence for each subject that ends in an error where it seems to lack operators.
+        missing_operators: a sentence for each subject that ends in an error where it seems to lack operators, or fails
+            in older versions of an operator only.
         other_operators: a sentence for each backend of a first run on operators without cases of their own.
         unsupported_reasons: by subject, each reason of unsupported cases, their number and the first of them.
     """
@@ -257,7 +258,7 @@ def _finish(session: RunSession, execution: Execution, *, is_interrupted: bool) 
         judged.node_shares(),
         fault,
         is_interrupted,
-        judged.missing_operators(),
+        [*judged.missing_operators(), *judged.older_versions()],
         judged.other_operators(session.first_backends, session.settings.selection.operator)
         if not is_interrupted
         else [],

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
-    from conformance.run.results.records import Result
+    from conformance.run.results.records import CaseRecord, Result
 
 _MISSING = r"^KeyError\b|\bnot\W{0,3}(?:yet )?(?:implemented|supported)|\bun(?:implemented|supported)|\bunknown op"
 """Messages of errors that state that something is missing."""
@@ -116,6 +116,40 @@ def missing_operator_sentences(
             exception, operators = max(found.items(), key=lambda pair: len(pair[1]))
             sentences.append(_sentence(subject, exception, sorted(operators)))
     return sentences
+
+
+def tested_versions(case: CaseRecord) -> tuple[int, int] | None:
+    """Return the version of the operator that a case tests, and its newest version; None if onnx has no schema of it.
+
+    A case without a node of the operator in its main graph has no version either.
+    """
+    from onnx import defs  # late: a run without failures does not import onnx here
+
+    from conformance.exact.models.graphs import normal_domain
+
+    node = next((node for node in case.model.nodes if node.op_type == case.family), None)
+    domain = normal_domain(node.domain) if node is not None else ""
+    if node is None or not defs.has(node.op_type, domain):
+        return None
+    try:
+        version = defs.get_schema(node.op_type, case.model.opset_imports.get(domain or "ai.onnx", 0), domain)
+    except defs.SchemaError:
+        return None
+    return int(version.since_version), int(defs.get_schema(node.op_type, domain).since_version)
+
+
+def older_versions_sentence(subject: str, operator: str, failing: Collection[int], newest: int) -> str:
+    """Return that an operator fails in older versions only, and how a runtime reports that it lacks them.
+
+    Args:
+        failing: the versions of the failing cases.
+        newest: the newest version, whose cases pass.
+    """
+    names = named_operators([f"{operator}-{version}" for version in failing])
+    return (
+        f"{subject}: {operator} fails in models of old opsets only ({names}), and cases of {operator}-{newest} pass."
+        f" A runtime that has only {operator}-{newest} answers `unsupported` for the others."
+    )
 
 
 def _names_missing(message: str, operator: str) -> bool:
