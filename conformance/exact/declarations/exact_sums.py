@@ -19,6 +19,7 @@ from conformance.exact.models.arrays import format_of, is_computed
 from conformance.exact.models.graphs import MAIN_DOMAINS, is_operator
 from conformance.exact.models.model_building import unit_fractions
 from conformance.exact.reference.formulas.linear import contracted_count
+from conformance.exact.reference.tolerances import NARROW
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Mapping, Sequence
@@ -34,6 +35,10 @@ MIN_SUMMED_TERMS = 64
 
 MIN_MOMENT_TERMS = 16
 """Terms from which the bound of a mean and a variance is wide enough for operands of a few terms."""
+
+
+SHORT_AXIS = 3
+"""Elements of each axis of the operand of a short mean, at most."""
 
 
 def probed_terms(node: onnx.NodeProto, shapes: Mapping[str, Shape]) -> int:
@@ -144,6 +149,28 @@ def exact_sums(
     ]
 
 
+def short_mean(node: onnx.NodeProto, values: Mapping[str, Array], terms: int) -> Array | None:
+    """Return the operand of a mean of few numbers, in a type that has too few digits for the count of many.
+
+    The mean of 1,000 numbers of float16 is nearly the quotient of their sum by 999.
+
+    Args:
+        node: the node.
+        values: its operands by name.
+        terms: the number of terms of the mean of these operands.
+
+    Returns:
+        The operand with shorter axes. It is None for other operators, other types and few terms.
+    """
+    array = values.get(node.input[0])
+    if not is_operator(node, *_MEANS) or array is None or not is_computed(array.dtype):
+        return None
+    if format_of(array.dtype).name not in NARROW or terms < MIN_SUMMED_TERMS:
+        return None
+    chosen = _small_integers(f"/{node.op_type}/few", array, terms)
+    return np.ascontiguousarray(chosen[(slice(0, SHORT_AXIS),) * array.ndim])
+
+
 LARGE_TERM = 100
 """Factor of the numbers from 1 to 2 whose exponentials exceed all others together, and overflow in float."""
 
@@ -237,6 +264,8 @@ def _kept(bits: Array, period: int, numbers: Array) -> Array:
 
 
 _SUMS_OF_ELEMENTS = frozenset({"CumSum", "GlobalAveragePool", "ReduceL1", "ReduceLogSum", "ReduceMean", "ReduceSum"})
+
+_MEANS = frozenset({"GlobalAveragePool", "ReduceMean"})
 
 _SUMS_OF_SQUARES = frozenset({"ReduceL2", "ReduceSumSquare"})
 

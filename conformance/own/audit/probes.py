@@ -17,7 +17,7 @@ import numpy as np
 from msgspec import structs
 
 from conformance.base.verdicts import Level
-from conformance.exact.declarations.exact_sums import WITH_LONG_AXES, exact_sums, probed_terms
+from conformance.exact.declarations.exact_sums import WITH_LONG_AXES, exact_sums, probed_terms, short_mean
 from conformance.exact.declarations.hard_values import free_operands, hard_elements, hard_numbers_of, input_places
 from conformance.exact.models.graphs import is_operator, main_opset, names_taken_by, subgraphs_of, with_inferred_types
 from conformance.exact.models.input_files import DeclaredInput, required_input_names
@@ -238,6 +238,7 @@ def _probe(
     values = [
         {**given, **dict(zip(made, outputs, strict=True))} for given, outputs in zip(probes, results, strict=True)
     ]
+    values += _short_means(parts, exposed, subject, number, kinds.keys())
     judged = [(judge_last(model, [number], exposed, {**own, **each}), each) for each in values]
     worst, given = max(judged, key=lambda each: _rank(each[0]))
     known = {**(exposed.values if worst.verdict is NodeVerdict.WRONG else own), **given}
@@ -257,6 +258,26 @@ def _exact_sums(
     terms = probed_terms(node, {each: np.shape(exposed.values[each]) for each in known})
     own = [name for name in inputs if name in free]
     return exact_sums(node, inputs, own, terms) if node.input[0] in inputs else []
+
+
+def _short_means(
+    parts: GraphParts, exposed: ExposedValues, subject: Subject, number: int, free: Container[str]
+) -> list[dict[str, Array]]:
+    """Return the values of a mean that runs alone with shorter axes; none if it is no such mean, or does not run."""
+    node = parts.model.graph.node[number]
+    known = {each: exposed.values[each] for each in (*node.input, *node.output) if each in exposed.values}
+    shapes = {name: np.shape(value) for name, value in known.items()}
+    operand = short_mean(node, known, probed_terms(node, shapes)) if node.input[0] in free else None
+    single = None if operand is None else parts.cut([number], {**known, node.input[0]: operand})
+    if single is None:
+        return []
+    names = required_input_names(single.model.graph)
+    try:
+        (outputs,) = run_each(subject.target, single.model, [[single.inputs[name] for name in names]])
+    except SubjectRefused:
+        return []
+    made = [value.name for value in single.model.graph.output]
+    return [{**single.inputs, **dict(zip(made, outputs, strict=True))}]
 
 
 def _repetitions(operands: Sequence[Array]) -> int:

@@ -235,7 +235,8 @@ def drops_ten_terms(X: Any, Y: Any) -> Any:
 
 
 def divides_by_one_less(X: Any, Y: Any) -> Any:
-    return Y * np.float32(X.shape[-1] / (X.shape[-1] - 1))
+    count = X.size // Y.size
+    return (Y.astype(np.float64) * count / max(1, count - 1)).astype(Y.dtype)
 
 
 def returns_zeros(_: Any, Y: Any) -> Any:
@@ -244,11 +245,20 @@ def returns_zeros(_: Any, Y: Any) -> Any:
 
 SUM = "s (float[1,100000] x) => (float[1,1] y) { y = ReduceSum<axes: ints = [1]>(x) }"
 MEAN = "s (float[1,100000] x) => (float[1,1] y) { y = ReduceMean<axes: ints = [1]>(x) }"
+MEAN_OF_HALF = "s (float16[3000,2] x) => (float16[1,2] y) { y = ReduceMean<axes: ints = [0]>(x) }"
+POOL_OF_HALF = "s (float16[1,2,60,60] x) => (float16[1,2,1,1] y) { y = GlobalAveragePool(x) }"
 PRODUCT = "s (float16[4,768] x) => (float16[4,4] y) { y = MatMul(x, w) }"
 
 
 @pytest.mark.parametrize(
-    ("graph", "fault"), [(SUM, drops_ten_terms), (MEAN, divides_by_one_less), (PRODUCT, returns_zeros)]
+    ("graph", "fault"),
+    [
+        (SUM, drops_ten_terms),
+        (MEAN, divides_by_one_less),
+        (MEAN_OF_HALF, divides_by_one_less),
+        (POOL_OF_HALF, divides_by_one_less),
+        (PRODUCT, returns_zeros),
+    ],
 )
 def test_exact_sums_show_a_fault_that_the_bound_of_many_terms_hides(tmp_path: Path, graph: str, fault: Any) -> None:
     model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["": 12]> {graph}')
