@@ -37,7 +37,7 @@ from conformance.run.results.missing_operators import (
     other_operators_sentence,
     tested_versions,
 )
-from conformance.run.results.outcome_counts import count_node_shares
+from conformance.run.results.outcome_counts import count_node_shares, is_known_failure
 from conformance.run.results.recorded_environment import processor, subject_identity
 from conformance.run.results.records import (
     ArchiveRecord,
@@ -258,6 +258,14 @@ class AssessedResults:
         if not errors:
             return []
         return missing_operator_sentences(errors, self._verdicts, lambda case: self._facts_of(case).operators)
+
+    def known_failures(self) -> list[str]:
+        """Return a sentence for each known failure that an expectations file lists, with its reason."""
+        return [
+            f"{result.case} is a known failure on {result.subject}: {entry.reason} ({entry.location})"
+            for result, _ in self._for_diagnosis
+            if (entry := result.expected) is not None and is_known_failure(result)
+        ]
 
     def older_versions(self) -> list[str]:
         """Return a sentence for each subject and operator that fails in old versions only, and passes in the newest."""

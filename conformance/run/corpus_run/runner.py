@@ -73,6 +73,7 @@ class Outcome:
             in older versions of an operator only.
         other_operators: a sentence for each backend of a first run on operators without cases of their own.
         unsupported_reasons: by subject, each reason of unsupported cases, their number and the first of them.
+        known_failures: a sentence for each known failure, if the options name the cases of the run.
     """
 
     settings: Settings
@@ -87,6 +88,7 @@ class Outcome:
     missing_operators: Sequence[str] = ()
     other_operators: Sequence[str] = ()
     unsupported_reasons: Mapping[str, Sequence[tuple[str, int, str]]] = field(default_factory=dict)
+    known_failures: Sequence[str] = ()
 
     def __bool__(self) -> bool:
         return self.passes
@@ -263,6 +265,7 @@ def _finish(session: RunSession, execution: Execution, *, is_interrupted: bool) 
         if not is_interrupted
         else [],
         judged.unsupported_reasons(),
+        judged.known_failures() if session.settings.selection.case else [],
     )
 
 

@@ -178,7 +178,7 @@ def print_outcome(outcome: Outcome, options: OutputOptions) -> None:
     counts = outcome.counts
     heading = ("PASSED", "bold green") if outcome.passes else ("FAILED", "bold red")
     print_styled(heading, f": {counts.sentence}", err=options.to_stderr)
-    for reason in outcome.reasons:
+    for reason in [*outcome.reasons, *map(one_line, outcome.known_failures)]:
         print_styled(f"  {reason}", err=options.to_stderr)
     if options.detail is Detail.OUTCOME:
         return

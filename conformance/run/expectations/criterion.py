@@ -296,12 +296,14 @@ class PassCriterion:
         self._matched_patterns: set[tuple[str, str]] = set()
         self._cases: set[str] = set()
         self._without_pass = set(subjects)
+        self._with_listed_failure: set[str] = set()
         self._supported_operators: dict[str, set[tuple[str, str]]] = defaultdict(set)
         self._chains: list[_RequiredChain] = []
         self._supports: dict[str, SupportCounter] = {
             subject: SupportCounter() for subject, file in settings.expectations.items() if file.supports is not None
         }
         self._unexpected: dict[UnexpectedGroup, list[str]] = defaultdict(list)
+        self._operators: dict[UnexpectedGroup, set[str]] = defaultdict(set)
         self.verdicts: dict[str, dict[Level, Counter[Verdict]]] = {name: defaultdict(Counter) for name in subjects}
         self.known_failures: Counter[str] = Counter()
         self.loose_failures: Counter[str] = Counter()
@@ -351,6 +353,8 @@ class PassCriterion:
         if kind is None:
             is_known = is_known_failure(replace(result, unexpected=False))
             self.known_failures[subject] += is_known
+            if is_known and verdict is Verdict.FAIL and result.expected is not None:
+                self._with_listed_failure.add(subject)
             self.loose_failures[subject] += is_known and result.expected is not None and result.expected.is_loose
             return True
         expected = result.expected if kind in _ENTRY_PREDICATES else None
@@ -369,7 +373,10 @@ class PassCriterion:
         family = facts().family
         if self._kinds.get(subject) == SubjectKind.BACKEND:
             family = backend_family_titles().get(family, family)
-        self._unexpected[UnexpectedGroup(kind, subject, family, verdict, location, meant)].append(case)
+        group = UnexpectedGroup(kind, subject, family, verdict, location, meant)
+        self._unexpected[group].append(case)
+        if family in backend_family_titles().values():
+            self._operators[group] |= facts().operators
         return False
 
     def reasons(
@@ -384,7 +391,8 @@ class PassCriterion:
         is_partial = completeness.is_selection or completeness.missing > 0
         found = reason_sentences(self._unexpected_groups(), examples)
         found += [sentence for subject in sorted(self._supports) for sentence in self._lost_supports(subject)]
-        found += [f"{subject} passed nothing" for subject in sorted(self._without_pass)]
+        accepted = self._with_listed_failure if completeness.is_selection else set()  # such as one known failure alone
+        found += [f"{subject} passed nothing" for subject in sorted(self._without_pass - accepted)]
         if not is_partial and not self.settings.baseline:
             found += self._unmatched_supports() + self._unmatched_patterns()
         if completeness.missing_shards:
@@ -398,12 +406,20 @@ class PassCriterion:
 
     def _unexpected_groups(self) -> dict[UnexpectedGroup, list[str]]:
         """Return the ids of the unexpected cases by group, with those cases that `require` decides at the end."""
-        found = defaultdict(list, {group: list(cases) for group, cases in self._unexpected.items()})
+        found = defaultdict(list, {self._named(group): list(cases) for group, cases in self._unexpected.items()})
         for chain in self._chains:
             if chain.others <= self._supported_operators[chain.subject]:
                 group = UnexpectedGroup(UnexpectedKind.REQUIRED, chain.subject, chain.family, Verdict.UNSUPPORTED)
                 found[group].append(chain.case)
         return found
+
+    def _named(self, group: UnexpectedGroup) -> UnexpectedGroup:
+        """Return a group; one of the operators before ArgMax gets their names, of which a user knows the own ones."""
+        operators = self._operators.get(group, set()) - {"ArgMax"}
+        if not operators:
+            return group
+        family = f"{named_operators(operators)} before ArgMax"
+        return UnexpectedGroup(group.kind, group.subject, family, group.verdict, group.location, group.expected)
 
     def _missing_required_operators(self) -> list[str]:
         """Return a sentence for each subject and required operator of which the subject supports no case of the run.

@@ -220,6 +220,14 @@ class TestSubjectWithoutPass:
         judge(criterion, UNSUPPORTED)
         assert reasons(criterion, partial=True) == ["acme passed nothing"]
 
+    @pytest.mark.parametrize(("verdict", "passes"), [(FAIL, True), (ERROR, False)])
+    def test_known_failure_alone_passes_a_partial_run(self, verdict, passes):
+        file = Expectations("acme", (expecting("*", verdict=verdict),))
+        criterion = PassCriterion(CriterionSettings(MUST, {"acme": file}), {"acme": "backend"})
+        judge(criterion, verdict)
+        assert bool(reasons(criterion, partial=True)) is not passes
+        assert reasons(criterion)
+
     def test_pass_of_another_subject_does_not_count(self):
         criterion = PassCriterion(CriterionSettings(), {"acme": "backend", "other": "backend"})
         judge(criterion, PASS, subject="other")
