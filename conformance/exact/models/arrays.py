@@ -596,3 +596,22 @@ def _are_types_compatible(
         return not old.HasField("shape")
     pairs = zip(new.shape.dim, old.shape.dim, strict=True)
     return all(dimension_text(a) == dimension_text(b) or is_allowed(a, b) for a, b in pairs)
+
+
+def to_power_of_two(x: Array, mode: str, saturates: bool) -> Array:
+    """Return numbers rounded to powers of two, the values of float8e8m0; 0 has the smallest power or NaN.
+
+    Args:
+        x: the numbers; the sign is ignored.
+        mode: the attribute `round_mode` of Cast.
+        saturates: its attribute `saturate`.
+    """
+    fraction, exponent = np.frexp(np.where(np.isfinite(x), np.abs(x), 1.0))
+    # x = fraction 2^exponent with a fraction from 0.5, which is a power of two itself, up to 1
+    limit = {"up": 0.5, "down": 1.0, "nearest": 0.75}[mode]
+    is_up = fraction > limit if mode == "up" else fraction >= limit
+    power = np.ldexp(1.0, np.clip(exponent - 1 + is_up, -1000, 1000))
+    power = np.where(x == 0, 0.0, np.where(np.isinf(x), np.inf, power))
+    small, large = (2.0**-127, 2.0**127) if saturates else (np.nan, np.nan)
+    power = np.where(power < 2.0**-127, small, np.where(power > 2.0**127, large, power))
+    return np.where(np.isnan(x), np.nan, power)

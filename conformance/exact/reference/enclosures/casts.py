@@ -13,7 +13,7 @@ import ml_dtypes
 import numpy as np
 
 from conformance.base.verdicts import Unsupported
-from conformance.exact.models.arrays import dtype_of, is_computed, type_name
+from conformance.exact.models.arrays import dtype_of, is_computed, to_power_of_two, type_name
 from conformance.exact.reference.numbers.enclosure import Enclosure, is_strict
 
 if TYPE_CHECKING:
@@ -226,7 +226,7 @@ def round_to_small_float(X: Enclosure, to: np.dtype[Any], node: Node) -> Tensor:
     mode = node.attributes.get("round_mode", "up")
 
     def convert(x: Array) -> Array:
-        return _to_power_of_two(x, mode, saturates) if name == SCALES else _to_small_float(x, to, saturates)
+        return to_power_of_two(x, mode, saturates) if name == SCALES else _to_small_float(x, to, saturates)
 
     # a kernel may convert a double to float first
     spread = X.error if is_strict() or X.dtype != np.float64 else X.error + np.abs(X.value) * 2.0**-24
@@ -261,19 +261,6 @@ def _to_small_float(x: Array, to: np.dtype[Any], saturates: bool) -> Array:
     beyond = largest if saturates or name in FINITE else np.inf if name == "float8e5m2" else np.nan
     rounded = np.where(np.abs(rounded) > largest, np.copysign(beyond, rounded), rounded)
     return np.where(rounded == 0, 0.0, rounded) if name.endswith("fnuz") else rounded
-
-
-def _to_power_of_two(x: Array, mode: str, saturates: bool) -> Array:
-    """Return numbers rounded to powers of two; 0 has the smallest power or NaN."""
-    fraction, exponent = np.frexp(np.where(np.isfinite(x), np.abs(x), 1.0))
-    # x = fraction 2^exponent with a fraction from 0.5, which is a power of two itself, up to 1
-    limit = {"up": 0.5, "down": 1.0, "nearest": 0.75}[mode]
-    is_up = fraction > limit if mode == "up" else fraction >= limit
-    power = np.ldexp(1.0, np.clip(exponent - 1 + is_up, -1000, 1000))
-    power = np.where(x == 0, 0.0, np.where(np.isinf(x), np.inf, power))
-    small, large = (2.0**-127, 2.0**127) if saturates else (np.nan, np.nan)
-    power = np.where(power < 2.0**-127, small, np.where(power > 2.0**127, large, power))
-    return np.where(np.isnan(x), np.nan, power)
 
 
 # BitCast

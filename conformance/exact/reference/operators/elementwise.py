@@ -19,7 +19,14 @@ import ml_dtypes
 import numpy as np
 
 from conformance.base.verdicts import Unsupported
-from conformance.exact.models.arrays import dtype_of, is_computed, is_floating, object_array
+from conformance.exact.models.arrays import (
+    dtype_of,
+    is_computed,
+    is_floating,
+    object_array,
+    to_power_of_two,
+    type_name,
+)
 from conformance.exact.reference.numbers.bounded import BoundedNumber
 from conformance.exact.reference.numbers.elementary import (
     acosh,
@@ -286,6 +293,11 @@ def _cast(node: Node, inputs: list[Value], system: NumberSystem) -> list[Value]:
         return [system.cast(X, dtype)]
     exact = system.exact_elements(X)
     numbers = truncate(exact) if dtype.kind in "iu" else exact
+    if type_name(dtype) == "float8e8m0":
+        attributes = node.attributes
+        numbers = to_power_of_two(
+            exact.astype(np.float64), attributes.get("round_mode", "up"), bool(attributes.get("saturate", 1))
+        )
     with np.errstate(all="ignore"):
         return [system.from_array(np.asarray(numbers != 0) if dtype.kind == "b" else numbers.astype(dtype))]
 

@@ -17,6 +17,7 @@ from reference_models import build_model, error_in_bounds, reference_outputs
 from conformance.base.verdicts import Level, Unsupported
 from conformance.exact.reference.operators.elementwise import ELEMENTWISE, ElementwiseFormula
 from conformance.exact.reference.oracle import answers
+from conformance.subjects.adapters.reference import ReferenceBackend
 
 OPSET = 18
 f32 = partial(np.array, dtype=np.float32)
@@ -285,3 +286,14 @@ def test_arithmetic_on_undecided_index_is_unsupported():
 
 def test_operators_before_argmax_number_at_least_35():
     assert len({op_type for op_type, *_ in NODES}) >= 35
+
+
+@pytest.mark.parametrize(("mode", "exponents"), [("up", [-127, -126, 0, 2]), ("down", [-127, -127, 0, 1])])
+def test_cast_to_powers_of_two_rounds_as_the_node_states(mode, exponents):
+    x = np.array([2.0**-127, 2.0**-127 * 1.5, 1.0, 3.0])
+    made = {"to": onnx.TensorProto.FLOAT8E8M0, "round_mode": mode, "saturate": 1}
+    value, result = (helper.make_tensor_value_info(*each, [4]) for each in (("x", 11), ("y", made["to"])))
+    graph = helper.make_graph([helper.make_node("Cast", ["x"], ["y"], **made)], "g", [value], [result])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 25)], ir_version=11)
+    (found,) = ReferenceBackend.prepare(model, "CPU").run([x])
+    assert found.astype(np.float64).tolist() == [2.0**exponent for exponent in exponents]
