@@ -29,6 +29,7 @@ from conformance.exact.reference.enclosures.sequences import stack
 from conformance.exact.reference.enclosures.text import tokenizer
 from conformance.exact.reference.formulas.elementwise import (
     add_operands,
+    elu,
     gelu,
     gelu_by_tanh,
     hard_sigmoid,
@@ -85,6 +86,8 @@ def _activate(X: Enclosure, name: str, numbers: Sequence[float]) -> Enclosure:
     if name == "Clip":
         low, high = numbers
         Y = X.apply(lambda x: np.clip(x, low, high))
+    elif name == "Elu":
+        Y = elu(X, *(numbers[:1] or [1.0]))
     elif name == "LeakyRelu":
         Y = leaky_relu(X, *(numbers[:1] or [float(np.float32(0.01))]))
     elif name == "HardSigmoid":

@@ -49,6 +49,7 @@ CASES: list[tuple[str, list[Any], int, dict[str, Any]]] = [
         {"activation": "HardSigmoid", "activation_params": [0.25, 0.5], "pads": [1, 1, 1, 1]},
     ),
     ("FusedGemm", [numbers(3, 4), numbers(4, 2), numbers(2)], 1, {"activation": "Tanh"}),
+    ("FusedGemm", [numbers(3, 4), numbers(4, 2), numbers(2)], 1, {"activation": "Elu", "activation_alpha": 0.5}),
     ("FusedMatMul", [numbers(2, 4, 3), numbers(2, 4, 5)], 1, {"transA": 1, "alpha": 0.25}),
     ("FusedMatMul", [numbers(3, 2, 4), numbers(2, 4, 5)], 1, {"transBatchA": 1}),
     ("Gelu", [X], 1, {}),
