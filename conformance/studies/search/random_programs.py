@@ -98,6 +98,13 @@ CHAINS: Sequence[Sequence[str]] = (
     ("Transpose", "Gemm"),
     ("Gemm", "Add", "Relu"),
     ("ReduceSum", "Unsqueeze"),
+    ("ReduceSum", "ReduceSum"),
+    ("ReduceSum", "Squeeze"),
+    ("Transpose", "ReduceSum"),
+    ("Transpose", "MatMul"),
+    ("Div", "Div"),
+    ("Mul", "Max"),
+    ("Add", "Floor"),
     ("Where", "Where"),
 )
 """Operators in turn that graph optimizers rewrite: copies, inverses, equal operators, and constants that fold."""
@@ -640,13 +647,22 @@ class DrawnProgram:
             case "Unsqueeze" if has_axes_input:
                 taken += [self.shared_constant(scope, [0])]
                 sizes = (1, *shape)
-            case "Squeeze" | "ReduceSum" if has_axes_input and shape and (kind == "ReduceSum" or shape[0] == 1):
+            case "Squeeze" if has_axes_input and shape and shape[0] == 1:
                 taken += [self.shared_constant(scope, [0])]
                 sizes = shape[1:]
-                given = {"keepdims": 0} if kind == "ReduceSum" else {}
-            case "Transpose" if len(shape) == 2:
-                sizes = shape[::-1]
-                given = {"perm": [1, 0]}
+            case "ReduceSum" if has_axes_input and shape:
+                axis = self.chance.randrange(len(shape))
+                taken += [self.shared_constant(scope, [axis])]
+                given = {"keepdims": self.chance.choice((0, 0, 1))}
+                sizes = (*shape[:axis], *[1] * given["keepdims"], *shape[axis + 1 :])
+            case "Transpose" if len(shape) > 1:
+                order = (
+                    self.chance.sample(range(len(shape)), len(shape))
+                    if self.is_likely(0.3)
+                    else range(len(shape))[::-1]
+                )
+                given = {"perm": [*order]}
+                sizes = tuple(shape[axis] for axis in order)
             case "Reshape" if shape and all(shape):
                 sizes = first.sizes if shape != first.sizes else (prod(shape),)
                 taken += [self.shared_constant(scope, sizes)]
@@ -659,10 +675,10 @@ class DrawnProgram:
                 taken += [self.shared_constant(scope, self.chance.choice(CHAIN_CONSTANTS), to) for _ in range(2)]
             case "Slice" if shape and shape[0] > 1:
                 start = self.chance.choice((0, 1))
-                taken += [
-                    self.shared_constant(scope, [each]) for each in (start, self.chance.choice((shape[0], 99)), 0)
-                ]
-                sizes = (shape[0] - start, *shape[1:])
+                step = self.chance.choice((1, 1, 2))
+                last = self.chance.choice((shape[0], 99, 2**31 - 1))
+                taken += [self.shared_constant(scope, [each]) for each in (start, last, 0, step)]
+                sizes = (len(range(start, shape[0], step)), *shape[1:])
             case "MatMul" | "Gemm" if len(shape) == 2 and is_float:
                 taken += [self.pick(scope, to, (shape[1], shape[1]))]
                 taken += [self.pick(scope, to, (shape[1],))] if kind == "Gemm" else []
