@@ -9,7 +9,8 @@ line after it. If the process ends during a run, start the script again until it
 notes a crash for the run that did not end.
 
 A pass alone is compared with no pass at all. Passes that change most models run alone at once. The script halves the
-list of the others until no half changes the model. `pass_table` judges the answers.
+list of the others until no half changes the model. `pass_table` judges the answers. Some passes of onnxsim that a user
+has to ask for never come to an end: set `ONNXSIM_FIXED_POINT_ITERS` to 2 for the mode `each`.
 """
 
 from __future__ import annotations
@@ -35,31 +36,6 @@ warnings.simplefilter("ignore")
 
 SMALL = '<ir_version: 8, opset_import: ["" : 17]> small (float[1] X) => (float[1] Y) { Y = Neg(X) }'
 
-OPT_IN = (
-    "defuse_matmul_integer_to_float",
-    "dilated_conv_to_taps",
-    "explicit_auto_pad",
-    "explicit_conv_padding",
-    "float16_to_float32",
-    "fuse_matmul_add_bias_into_gemm_batched",
-    "fuse_matmul_into_conv",
-    "fuse_reduce_sum_into_conv",
-    "gemm_transA_to_transpose",
-    "maxpool_rowmajor_when_indices_unused",
-    "neg_to_mul",
-    "pow2_to_mul",
-    "rank0_to_rank1",
-    "replace_einsum_with_matmul",
-    "rewrite_gatherelements_to_gather",
-    "rewrite_gathernd_to_gather",
-    "rewrite_gather_over_concat",
-    "rewrite_gridsample_to_gather",
-    "rewrite_implicit_broadcast",
-    "rewrite_scatterelements_to_scatternd",
-    "split_large_gather",
-)
-"""Passes of onnxsim that a user has to ask for, and that keep numbers. The others quantize or prune weights."""
-
 NO_PASS = "none"  # noqa: S105
 
 
@@ -82,16 +58,18 @@ def call(name: str) -> tuple[Any, list[str]]:
     names = [each for each in found if each != "nop"]
     if name != "onnxsim" or len(names) <= len(module.OWN_STEPS):
         return (lambda model, chosen: optimize(model, passes=chosen)), names
+    listing = importlib.import_module("onnxsim.onnxsim_cpp2py_export")
+    others = list(listing._list_other_optimizers())  # noqa: SLF001 - the only list of the passes that users ask for
 
-    def with_opt_in(model: onnx.ModelProto, chosen: str) -> Any:
+    def with_others(model: onnx.ModelProto, chosen: str) -> Any:
         if not chosen:
             return optimize(model)
         every = chosen.split("+")
-        passes = [each for each in every if each not in OPT_IN]
-        extra = [each for each in every if each in OPT_IN]
+        passes = [each for each in every if each not in others]
+        extra = [each for each in every if each in others]
         return optimize(model, passes="+".join(passes) or NO_PASS, extra="+".join(extra))
 
-    return with_opt_in, [*names, *OPT_IN]
+    return with_others, [*names, *others]
 
 
 class Answers:
