@@ -4,6 +4,8 @@ There are three ways, in this order:
 
 1. *Added outputs*: intermediate values become outputs of the graph. If the graph's own outputs stay bit-identical, the
    values are those of the original model.
+   Values that are too large for one run are obtained in further runs, and stay in temporary files. A sample of them
+   is judged.
 2. *Groups*: if they do not, half of the values are exposed at a time, then half of those, down to single values. A
    value whose exposure changes an output stays *hidden*; the nodes around it are judged together.
 3. *Cut*: if the runtime refuses additional outputs, also those of floating-point types alone, each node becomes a model
@@ -13,17 +15,19 @@ There are three ways, in this order:
 from __future__ import annotations
 
 import math
+import mmap
 from collections import ChainMap
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from conformance.base.verdicts import Verdict
-from conformance.exact.models.arrays import Array, copy_of_value, dtype_of, have_same_bits, is_floating
+from conformance.exact.models.arrays import Array, copy_of_value, dtype_of, have_same_bits, is_floating, is_text
 from conformance.exact.models.graphs import is_operator
 from conformance.exact.models.input_files import DeclaredInput, initializer_arrays, required_input_names
 from conformance.own.graphs.cutting import single_node_model, with_outputs
@@ -40,10 +44,13 @@ if TYPE_CHECKING:
 
 
 MAX_VALUE_BYTES = 2**28
-"""Maximum size of an intermediate value that is obtained: the reference needs about ten times the memory."""
+"""Maximum size of an intermediate value that stays in memory: the reference needs about ten times the memory."""
 
 MAX_OBTAINED_BYTES = LARGE_OUTPUT_BYTES * 2 // 3
-"""Maximum size of all intermediate values that are obtained."""
+"""Maximum size of all intermediate values that one run returns."""
+
+MAX_MAPPED_BYTES = 2**33
+"""Maximum size of the intermediate values of further runs, which are in temporary files."""
 
 MAX_GROUP_RUNS = 256
 """Maximum number of models that are run to find the values whose exposure changes no output."""
@@ -264,11 +271,10 @@ def expose_values(
     known.others |= {name: output for name, output in named.items() if name not in known.values}
     known.ways |= dict.fromkeys(known.others, Exposure.OUTPUT)
     every = exposable_values(model)
-    names = _within_size(model, every)
+    names, *further = _runs_within_size(model, every)
     known.ways |= dict.fromkeys({*every} - {*names}, Exposure.HIDDEN)
-    if len(names) < len(every):
-        known.remark = f"{len(every) - len(names)} values are too large, and stay hidden; a smaller --shape shows them"
-    if not names:
+    if not names and not further:
+        _note_hidden(known, every)
         return known
     expose = partial(_expose, known=known, way=Exposure.ADDED_OUTPUT, must_keep_outputs=is_stable)
     try:
@@ -278,6 +284,10 @@ def expose_values(
             names = _floating_point_values(model, names)
             is_kept = expose(backend, model, inputs, names)
         if is_kept:
+            for number, group in enumerate(further if is_stable else ()):
+                progress(f"run {number + 2} of {1 + len(further)} for the large values")
+                _expose_in_files(backend, model, inputs, group, known)
+            _note_hidden(known, every)
             return known
     except SubjectRefused as refusal:
         known.remark = f"the subject refuses additional outputs: {refusal}"
@@ -290,20 +300,72 @@ def expose_values(
     return known
 
 
-def _within_size(model: onnx.ModelProto, names: Sequence[str]) -> list[str]:
-    """Return the first values that keep the maximum sizes; a value without an inferred shape has no size."""
+def _note_hidden(known: ExposedValues, names: Sequence[str]) -> None:
+    hidden = sum(known.ways.get(name) is Exposure.HIDDEN for name in names)
+    if hidden:
+        known.remark = f"{hidden} values are too large, and stay hidden; a smaller --shape shows them"
+
+
+def _runs_within_size(model: onnx.ModelProto, names: Sequence[str]) -> list[list[str]]:
+    """Return the values of each run, within the maximum sizes; those of the first run stay in memory.
+
+    A value without an inferred shape has no size. A value that is too large for any run is left out, and so is a large
+    tensor of texts.
+    """
     types = {value.name: DeclaredInput.of(value) for value in model.graph.value_info}
-    found = []
+    first: list[str] = []
+    further: list[list[str]] = []
     total = 0
+    rest = 0
+    mapped = 0
     for name in names:
         declared = types.get(name)
+        dtype = None if declared is None else declared.dtype
         size = 0
-        if declared is not None and declared.dtype is not None and None not in (shape := declared.shape or (0,)):
-            size = declared.dtype.itemsize * math.prod(each or 0 for each in shape)
+        if declared is not None and dtype is not None and None not in (shape := declared.shape or (0,)):
+            size = dtype.itemsize * math.prod(each or 0 for each in shape)
         if size <= MAX_VALUE_BYTES and total + size <= MAX_OBTAINED_BYTES:
-            found.append(name)
+            first.append(name)
             total += size
-    return found
+        elif (
+            size <= MAX_OBTAINED_BYTES
+            and mapped + size <= MAX_MAPPED_BYTES
+            and dtype is not None
+            and not is_text(dtype)
+        ):
+            if not further or rest + size > MAX_OBTAINED_BYTES:
+                further.append([])
+                rest = 0
+            further[-1].append(name)
+            rest += size
+            mapped += size
+    return [first, *further]
+
+
+def _expose_in_files(
+    backend: Any, model: onnx.ModelProto, inputs: Sequence[Array], names: Sequence[str], known: _GrowingValues
+) -> None:
+    """Expose large values in a further run, and keep them in temporary files; they stay hidden if an output changes."""
+    with suppress(SubjectRefused):
+        known.runs += 1
+        outputs, exposed = _run_exposed(backend, model, inputs, names)
+        if are_identical(outputs, known.outputs):
+            for name in list(exposed):
+                with suppress(OSError):  # the disk is full
+                    known.add({name: _in_file(exposed.pop(name))}, Exposure.ADDED_OUTPUT)
+
+
+def _in_file(array: Array) -> Array:
+    """Return an array that is mapped from a temporary file, which ends with the array.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    with TemporaryFile() as file:
+        file.write(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
+        file.flush()
+        content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    return np.ndarray(array.shape, array.dtype, content)
 
 
 def _expose(

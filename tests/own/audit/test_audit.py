@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import tomllib
 import tracemalloc
@@ -220,22 +221,47 @@ def test_wrong_node_becomes_a_case_that_a_correct_backend_passes(
     assert judge_backend(spoilt, add).verdict is Verdict.FAIL
 
 
-@pytest.mark.parametrize(("limit", "most"), [("MAX_OBTAINED_BYTES", 200), ("MAX_VALUE_BYTES", 95)])
-def test_values_above_the_limits_stay_hidden_and_their_nodes_are_judged_together(
-    chain: LoadedModel, monkeypatch: pytest.MonkeyPatch, limit: str, most: int
+@pytest.mark.parametrize(
+    ("limits", "hidden", "further"),
+    [
+        ({"OBTAINED": 200}, 0, 1),
+        ({"VALUE": 95}, 0, 1),
+        ({"VALUE": 95, "OBTAINED": 100}, 0, 3),
+        ({"VALUE": 95, "MAPPED": 100}, 2, 1),
+        ({"OBTAINED": 95}, 3, 0),
+    ],
+)
+def test_values_above_the_limits_are_obtained_in_further_runs_or_judged_together(
+    chain: LoadedModel, monkeypatch: pytest.MonkeyPatch, limits: dict[str, int], hidden: int, further: int
 ) -> None:
-    monkeypatch.setattr(f"conformance.own.graphs.intermediate_values.{limit}", most)
+    plain = audit(chain, EvaluatorBackend())
+    for name, most in limits.items():
+        monkeypatch.setattr(f"conformance.own.graphs.intermediate_values.MAX_{name}_BYTES", most)
     result = audit(chain, EvaluatorBackend())
     assert [node.verdict for node in result.nodes] == [NodeVerdict.CORRECT] * 4
-    assert result.ways["hidden"] == (1 if limit == "MAX_OBTAINED_BYTES" else 3)
+    assert (result.ways.get("hidden", 0), bool(result.remark)) == (hidden, hidden > 0)
+    assert result.model_runs - plain.model_runs == (further if hidden < 3 else -1)
+    if not hidden:
+        assert [node.elements for node in result.nodes] == [node.elements for node in plain.nodes]
     cut = audit(chain, RefusesAddedOutputs())
     assert {node.verdict for node in cut.nodes} <= {NodeVerdict.CORRECT, NodeVerdict.NOT_JUDGED}
+
+
+def test_large_values_stay_hidden_if_the_disk_is_full(chain: LoadedModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fill_disk() -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("conformance.own.graphs.intermediate_values.MAX_VALUE_BYTES", 95)
+    monkeypatch.setattr("conformance.own.graphs.intermediate_values.TemporaryFile", fill_disk)
+    result = audit(chain, EvaluatorBackend())
+    assert result.ways["hidden"] == 3
+    assert [node.verdict for node in result.nodes] == [NodeVerdict.CORRECT] * 4
 
 
 def test_hidden_values_that_are_too_large_together_are_not_computed(
     chain: LoadedModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("conformance.own.graphs.intermediate_values.MAX_VALUE_BYTES", 0)
+    monkeypatch.setattr("conformance.own.graphs.intermediate_values.MAX_OBTAINED_BYTES", 0)
     monkeypatch.setattr("conformance.exact.reference.node_enclosures.MAX_OUTPUT_ELEMENTS", 47)  # A, but not A and B
     result = audit(chain, EvaluatorBackend())
     assert {node.verdict for node in result.nodes} == {NodeVerdict.NOT_JUDGED}
