@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from msgspec import to_builtins
 from report_page import ReportPage, case_address
 from report_sample import (
     CLAUSES,
@@ -149,3 +150,19 @@ def test_invalid_model_shows_rejection_and_phase(show: Show) -> None:
     assert not page.all("#case details.data")
     page.go(f"{FAILING}&subject=onnxruntime")
     assert "phase: compare" in page.evidence("onnxruntime").text
+
+
+def test_case_without_inputs_has_no_empty_table_and_open_elements_are_not_wrong(show: Show) -> None:
+    run = small_run()
+    given = run.cases["test_adam_epsilon_float"]
+    data = to_builtins(given.data_sets[0])
+    for output in data["outputs"]:
+        output["bounds"] = ["inf"] * len(output["values"])
+    long = "Adam computes the same in the main graph: R is an initializer that is an input too (" + "tensors of X, " * 9
+    case = with_fields(given, title=long, data_sets=[{**data, "inputs": []}])
+    cases = [case if each is given else each for each in run.cases.values()]
+    page = show(with_records(run, cases, list_results(run)), address=FAILING)
+    assert page.text("#case h1") == long.partition(":")[0]
+    assert not page.all(".numbers tr.wrong")
+    assert page.text(".numbers tbody td:nth-child(2)") == "any value"
+    assert [each.text for each in page.all("#case table caption") if each.text == "Inputs"] == []

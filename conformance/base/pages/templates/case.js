@@ -2,7 +2,7 @@
 
 // If a data set has more outputs, their tables are closed.
 const MANY = 6;
-// Longer attribute values are closed, in characters.
+// Longer attribute values are closed, and longer titles are divided, in characters.
 const LONG = 120;
 
 function showCase(state, shown) {
@@ -12,10 +12,10 @@ function showCase(state, shown) {
   const open = (subject) => isOpen(state, one, subject);
   return [
     neighbours(state, shown, one),
-    el("h1", { tabindex: -1 }, one.title),
+    heading(one.title),
     el("p", { class: "identity" }, command(one.id, "the name of the case"), el("span", { class: "chip", title: DATA.levels[one.level] }, one.level),
       el("span", { class: "muted" }, DATA.levels[one.level])),
-    one.tags.length > 0 && el("p", { class: "muted" }, `Kind: ${one.kind}. Types: ${one.types.join(", ")}. Tags: ${one.tags.join(", ")}.`),
+    one.tags.length > 0 && el("p", { class: "muted" }, `Kind: ${one.kind}. Types: ${one.types.join(", ") || "none"}. Tags: ${one.tags.join(", ")}.`),
     section("Verdicts", groupedSubjects(one, detail).map((group) => groupOfEvidence(one, detail, group, open)), errorStrip(detail)),
     section("Specification", clauses(one)),
     section("Model", model(detail.model), detail.rewrite && rewriteWanted(detail.rewrite)),
@@ -24,6 +24,13 @@ function showCase(state, shown) {
       : section("Data", set.hazard && hazardChip(set.hazard), dataSet(set, isInvalid(detail)))),
     section("Download", caseDownload(one)),
   ];
+}
+
+// The title; the details after the first colon or parenthesis of a long one are a paragraph.
+function heading(title) {
+  const at = title.length > LONG ? title.search(/: | \(/) : -1;
+  if (at < 0) return el("h1", { tabindex: -1 }, title);
+  return [el("h1", { tabindex: -1 }, title.slice(0, at)), el("p", {}, title.slice(at).replace(/^: /, "").trim())];
 }
 
 // Groups of subjects with the same verdict, phase and failure text; failures come first.
@@ -41,11 +48,13 @@ function groupedSubjects(one, detail) {
 }
 
 function groupOfEvidence(one, detail, { verdict, phase, text, subjects }, open) {
+  const messages = new Set(subjects.map((subject) => evidenceOf(detail, subject)?.message));
+  const shown = messages.size === 1 ? [...messages][0] || text : text;
   const evidence = subjects.map((subject) => subjectEvidence(one, detail, subject, open(subject)));
   if (SUBJECTS.length === 1 || verdict === null) return evidence;
   return el("section", { class: "same-result", "aria-label": `${verdict} on ${plural(subjects.length, "subject")}` },
     el("h3", {}, el("span", { class: `ink-${verdict}` }, glyph(verdict), ` ${verdict}`), ` on ${subjects.length} of ${plural(SUBJECTS.length, "subject")}`,
-      verdict !== "pass" && el("small", {}, [phase && ` in ${phase}`, text && `: ${text}`])),
+      verdict !== "pass" && el("small", {}, [phase && ` in ${phase}`, shown && `: ${shortened(shown.split("\n")[0], 2 * LONG)}`])),
     evidence);
 }
 

@@ -40,13 +40,20 @@ function listed(values) {
 }
 
 function inputsTable(inputs) {
+  if (!inputs.length) return el("p", { class: "muted" }, "The model has no inputs: its operands are constants.");
   return table("Inputs", ["Input", "Type", "Elements, in decimal and in hex"],
     inputs.map((input) => tr([el("code", {}, input.name), el("code", {}, typeOf(input)), inline(input)])));
+}
+
+// Check whether the specification determines no value of an element.
+function isUndetermined(wanted, at) {
+  return wanted.bounds !== undefined && wanted.bounds !== null && wanted.bounds[at] === "inf";
 }
 
 // Check whether an element is wrong, judged by the shown values.
 function isWrong(wanted, actual, at) {
   const [want, got] = [wanted.values[at], actual.values[at]];
+  if (isUndetermined(wanted, at)) return false;
   if (wanted.accept) return !wanted.accept[at].split(" or ").includes(got);
   const same = wanted.hex && actual.hex ? actual.hex[at] === wanted.hex[at] : got === want;
   if (same || (want === "nan" && got === "nan")) return false;
@@ -64,9 +71,9 @@ function elementsTable(caption, wanted, actual = null) {
   const rows = wanted.values.map((value, at) => {
     return tr([
       coordinates(unravel(at, wanted.shape)),
-      wanted.accept ? wanted.accept[at] : value,
-      wanted.hex && (wanted.hex[at] ?? ""),
-      wanted.bounds && (wanted.bounds[at] ?? ""),
+      wanted.accept ? wanted.accept[at] : isUndetermined(wanted, at) ? "any value" : value,
+      wanted.hex && (isUndetermined(wanted, at) ? "" : wanted.hex[at] ?? ""),
+      wanted.bounds && (isUndetermined(wanted, at) ? "" : wanted.bounds[at] ?? ""),
       beside && (beside.values[at] ?? ""),
       beside && beside.hex && (beside.hex[at] ?? ""),
     ].filter((cell) => cell !== null && cell !== undefined), { class: beside && isWrong(wanted, beside, at) ? "wrong" : null });
