@@ -32,6 +32,9 @@ FINITE = frozenset({"float4e2m1", "float6e2m3", "float6e3m2"})
 SMALL_FLOATS = FINITE | {"float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz"}
 """The binary floating-point types that only conversions and quantization use."""
 
+SATURATING_OPSET = 24
+"""First version whose page saturates infinities in all types of 8 bits. The table of older pages has NaN for some."""
+
 SCALES = "float8e8m0"
 """The type of powers of two."""
 
@@ -244,6 +247,9 @@ def round_to_small_float(X: Enclosure, to: np.dtype[Any], node: Node) -> Tensor:
         silence = "number beyond a finite type"
         value, largest = np.where(np.isnan(X.value), 0.0, value), float(ml_dtypes.finfo(to).max)  # type: ignore[no-untyped-call]
         is_unspecified = np.isnan(X.value) | (np.abs(value) == largest) & (np.abs(X.value) > largest)
+    elif saturates and name.endswith("fnuz") and node.opset < SATURATING_OPSET:
+        silence = "infinity in a type without infinities"
+        is_unspecified = np.isinf(X.value)
     else:
         return Enclosure(value, error, to)
     return Enclosure(value, error, to).leave_open(is_unspecified, silence)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from conformance.base.verdicts import Unsupported
-from conformance.exact.models.arrays import format_of, is_computed
+from conformance.exact.models.arrays import format_of, is_computed, type_name
 from conformance.exact.reference.enclosures.casts import CASTS_OF_KNOWN
 from conformance.exact.reference.enclosures.decisions import decide
 from conformance.exact.reference.enclosures.movement import ELEMENT_DECISIONS, ELEMENT_MOVEMENTS
@@ -244,8 +244,14 @@ def _modulo(node: Node, arrays: Sequence[Any]) -> list[Array]:
     return [np.asarray(np.fmod(A, B) if node.attributes.get("fmod", 0) else np.mod(A, B), A.dtype)]
 
 
-def _zero(X: Array) -> Any:
-    """Return the element with which Pad fills by default."""
+def _default_fill(X: Array, mode: str) -> Any:
+    """Return the element with which Pad fills by default.
+
+    Raises:
+        Unsupported: it is 0, and the type has no zero.
+    """
+    if mode == "constant" and type_name(X.dtype) == "float8e8m0":
+        raise Unsupported("float8e8m0 has no zero, with which Pad fills by default")
     return "" if X.dtype == object else 0
 
 
@@ -258,7 +264,8 @@ def _pad(node: Node, arrays: Sequence[Any]) -> list[Array]:
         axes = list(range(X.ndim))
     else:
         pads = [int(pad) for pad in arrays[1]]
-        fill = arrays[2].item() if len(arrays) > 2 and arrays[2] is not None and arrays[2].size else _zero(X)
+        value = arrays[2] if len(arrays) > 2 else None
+        fill = value.item() if value is not None and value.size else _default_fill(X, mode)
         given = arrays[3] if len(arrays) > 3 else None
         axes = list(range(X.ndim)) if given is None else distinct_axes(given.tolist(), X.ndim)
     widths = [(0, 0)] * X.ndim

@@ -89,6 +89,22 @@ def test_cast_out_of_range_follows_the_table_of_the_page(name: str, saturate: in
     np.testing.assert_array_equal(elements(tensor), expected)
 
 
+@pytest.mark.parametrize("name", ["float8e4m3fnuz", "float8e5m2fnuz"])
+def test_cast_of_infinity_is_open_where_the_pages_contradict_each_other(name: str) -> None:
+    X = np.array([1e6, np.inf, -np.inf, 1], np.float32)
+    (old,), (new,) = (enclose("Cast", X, to=type_number(name), opset=opset) for opset in (23, 24))
+    assert old.unspecified.tolist() == [False, True, True, False]
+    assert not np.any(new.unspecified)
+
+
+def test_pad_by_a_default_that_the_type_does_not_have_is_not_judged() -> None:
+    X = np.ones(2, dtype_of(type_number("float8e8m0")))
+    with pytest.raises(Unsupported):
+        enclose("Pad", X, np.array([1, 0]))
+    (tensor,) = enclose("Pad", X, np.array([1, 0]), np.array(2, X.dtype))
+    assert tensor.astype(np.float64).tolist() == [2, 1, 1]
+
+
 @pytest.mark.parametrize(
     ("mode", "expected"), [("up", [2, 4, 4, 4]), ("down", [2, 2, 2, 2]), ("nearest", [2, 2, 4, 4])]
 )
