@@ -20,12 +20,14 @@ import time
 from pathlib import Path
 from typing import Any
 
+import onnx
 import tomlkit
 
+from checks.mutation.mutant_pairs import PAIR, with_pairs
 from conformance.base.serialization.printable_text import print_line
 from conformance.base.verdicts import Unsupported
-from conformance.exact.declarations.declaration_tables import declarations
-from conformance.exact.declarations.drawing import InvalidNodeError, draw_valid_node
+from conformance.exact.declarations.declaration_tables import declarations, declarations_of
+from conformance.exact.declarations.drawing import DrawnNode, InvalidNodeError, draw_valid_node
 from conformance.exact.models.graphs import normal_domain
 from conformance.exact.reference.oracle import EVALUATION_ERRORS
 from conformance.own.model_cases.drawn_cases import drawn_case
@@ -35,8 +37,18 @@ TARGET = Path(__file__).resolve().parents[2] / "conformance" / "own" / "model_ca
 
 HEADER = "Seeds of the cases of drawn nodes; `python -m checks.mutation.choose_seeds` writes this file."
 
-MAX_SEEDS = 12
+MAX_SEEDS = 15
 """Largest number of seeds that are added to an operator."""
+
+OLDER = "-in-an-older-version"
+"""End of the ids of mutants that a node of an older version detects."""
+
+PERIOD_OF_OLDER = 4
+"""Only one in so many nodes of older versions is tried."""
+
+SMALL_SHARE = 0.25
+LEAST_GAIN = 0.5
+"""How much a pair, or a mutant in an older version, counts, and the sum from which on a node becomes a case."""
 
 SECONDS = 6.0
 """Default of the CPU time in which the nodes of an operator are drawn; mutants of Attention, for example, take long."""
@@ -69,7 +81,7 @@ def detected_mutants(
     operands = tuple(drawn.operands[name] if name else None for name in drawn.proto.input)
     run = NodeRun(drawn.proto, opsets[normal_domain(drawn.proto.domain)], operands)
     found = set()
-    for mutant in node_mutants(run, [answer.expected for answer in right]):
+    for mutant in with_pairs(run, node_mutants(run, [answer.expected for answer in right])):
         is_wanted = wanted is None or mutant.id in wanted or (known is not None and mutant.id not in known)
         if is_wanted and mutant.mistake not in ADMISSIBLE:
             changed = mutant.compute(right)
@@ -85,21 +97,50 @@ def choose(operator: str, score: dict[str, Any] | None, numbers: range, seconds:
     lists = [] if score is None else [score["survivors"], score["at_should"], score["not_exercised"]]
     missing = {id for each in lists for id in each}
     known = set() if score is None else missing | set(score["detected"])
-    seeds: list[str] = []
-    detected: set[str] = set()
+    drawn: dict[str, set[str]] = {}
     start = time.process_time()
     for number in numbers:
-        is_complete = score is not None and numbers.start and missing <= detected
+        is_complete = score is not None and numbers.start and missing <= set().union(*drawn.values())
         if is_complete or time.process_time() - start > seconds:
             break
+        text = f"ours/{number}"
         try:
-            found, seed = detected_mutants(operator, f"ours/{number}", None if score is None else missing, known)
+            is_newest = _is_newest(operator, draw_valid_node(operator, text)[0])
+            if not is_newest and number % PERIOD_OF_OLDER:
+                continue
+            found, seed = detected_mutants(operator, text, None if score is None else missing, known)
         except (*EVALUATION_ERRORS, InvalidNodeError, Unsupported):
             continue
-        if found - detected and len(seeds) < MAX_SEEDS:
-            seeds.append(seed)
-            detected |= found
-    return seeds
+        drawn[seed] = found if is_newest else {f"{id}{OLDER}" for id in found}
+    return _cover(drawn)
+
+
+def _is_newest(operator: str, drawn: DrawnNode) -> bool:
+    """Return whether a node has the newest version of its operator that a declaration has."""
+    opsets = {normal_domain(each.domain): each.version for each in drawn.model.opset_import}
+    own = onnx.defs.get_schema(drawn.proto.op_type, opsets[normal_domain(drawn.proto.domain)], drawn.proto.domain)
+    return bool(own.since_version == max(v for each in declarations_of(operator) for v in each.opsets_of(operator)))
+
+
+def _cover(drawn: dict[str, set[str]]) -> list[str]:
+    """Return the seeds of few nodes that detect most mutants, in the order in which they were drawn.
+
+    The next node is the one that detects the most further mutants. A pair of a mutant and a condition counts little.
+    A mutant in an older version counts little too: `generate --onnx --opset all` has more nodes of these versions.
+    """
+    chosen: list[str] = []
+    detected: set[str] = set()
+
+    def gain(seed: str) -> float:
+        return sum(SMALL_SHARE if PAIR in id or id.endswith(OLDER) else 1 for id in drawn[seed] - detected)
+
+    while len(chosen) < MAX_SEEDS and drawn:
+        best = max(drawn, key=gain)
+        if gain(best) < LEAST_GAIN:
+            break
+        chosen.append(best)
+        detected |= drawn[best]
+    return [seed for seed in drawn if seed in chosen]
 
 
 def main() -> int:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import onnx
 
+from checks.mutation.mutant_pairs import with_pairs
 from conformance.base.errors import ConformanceError
 from conformance.base.serialization.printable_text import print_line, print_notice
 from conformance.base.verdicts import Level
@@ -84,7 +85,7 @@ def score_case(case: LoadedCase, scores: dict[str, OperatorScore]) -> None:
         answers = [Answer(output.expected, output.bound, output.choices) for output in data_set.outputs]
         right = [answer.expected for answer in answers]
         try:
-            mutants = node_mutants(run, right)
+            mutants = with_pairs(run, node_mutants(run, right))
         except onnx.defs.SchemaError:
             return
         score = scores[run.node.op_type]

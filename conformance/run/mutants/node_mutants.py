@@ -36,7 +36,16 @@ from onnx import AttributeProto, helper
 from conformance.base.errors import ConformanceError
 from conformance.base.verdicts import Unsupported
 from conformance.exact.declarations.declaration_tables import declarations, operator_name
-from conformance.exact.models.arrays import Array, element_distances, equal_elements, format_of, is_computed, type_name
+from conformance.exact.models.arrays import (
+    Array,
+    element_distances,
+    equal_elements,
+    format_of,
+    is_computed,
+    is_floating,
+    type_name,
+    type_number,
+)
 from conformance.exact.models.graphs import copy_of, normal_domain
 from conformance.exact.reference.node_enclosures import NodeScope, answer_of, enclose
 from conformance.exact.reference.oracle import EVALUATION_ERRORS, Answer, quiet_evaluation
@@ -54,14 +63,26 @@ VECTOR_SIZES = (4, 8, 16)
 THRESHOLDS = (64, 1024)
 """Numbers of elements above which a mutant takes another, wrong path."""
 
-RANK_LIMITS = (4, 5)
+RANK_LIMITS = (3, 4, 5)
 """Ranks above which a mutant is wrong."""
+
+INPUT_LIMITS = (8, 16)
+"""Numbers of inputs after which a mutant ignores the further ones."""
+
+LONG_ROW = 128
+"""Number of elements above which a mutant reads a row in whole vectors of `VECTOR_SIZES[0]`, without the rest."""
+
+MAX_INTEGER = 2**63 - 1
+"""Largest integer of an attribute."""
 
 AXIS_ATTRIBUTES = ("axis", "axes", "batch_axis", "time_axis", "concat_axis")
 """Attributes that are numbers of axes."""
 
 TYPE_ATTRIBUTES = ("to", "dtype", "output_dtype", "output_datatype", "stash_type", "softmax_precision", "precision")
 """Attributes that are numbers of element types."""
+
+PRECISIONS = ("stash_type", "softmax_precision")
+"""Attributes that are the number of the type in which a node computes."""
 
 WITHOUT_EFFECT = (
     "legacy optimization attribute",
@@ -253,6 +274,10 @@ def attribute_rules(run: NodeRun) -> Iterator[Rule]:
             yield f"ignores {name}", _evaluated(run.with_attribute(name, None))
         if name in AXIS_ATTRIBUTES and name in given:
             yield f"counts {name} from the other end", _evaluated(_from_the_other_end(run, name, value))
+        own_type = next((each.dtype for each in run.inputs if each is not None and is_floating(each.dtype)), None)
+        if name in PRECISIONS and own_type is not None and (number := type_number(type_name(own_type))) != value:
+            changed = _evaluated(run.with_attribute(name, number))
+            yield f"takes the type of the input for {name}", partial(_if_distinguished, changed)
         is_number_of_type = name in TYPE_ATTRIBUTES
         if not is_number_of_type and (is_switch(operator, name) or attribute.description.startswith("Boolean")):
             other = 0 if value else 1
@@ -294,13 +319,14 @@ def _misread(value: Any) -> Iterator[tuple[str, Any]]:
     if isinstance(value, list) and value and not isinstance(value[0], int | float):
         return
     if isinstance(value, list):
-        yield "negates", [-each for each in value]
+        if all(abs(each) <= MAX_INTEGER for each in value):
+            yield "negates", [-each for each in value]
         if len(set(value)) > 1:
             yield "takes the first element for all of", [value[0]] * len(value)
             yield "reverses", value[::-1]
-        if all(isinstance(each, int) for each in value):
+        if all(isinstance(each, int) and each < MAX_INTEGER for each in value):
             yield "is off by one in", [each + 1 for each in value]
-    elif isinstance(value, int):
+    elif isinstance(value, int) and abs(value) < MAX_INTEGER:
         yield "is off by one in", value + 1
         if value:
             yield "negates", -value
@@ -337,11 +363,30 @@ LOWER_TYPES: Mapping[str, tuple[Any, ...]] = {
     "float32": (np.float16, ml_dtypes.bfloat16),
     "float16": (ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn),
     "bfloat16": (ml_dtypes.float8_e4m3fn,),
-    "int64": (np.int32, np.float32),
-    "uint64": (np.uint32,),
+    "int64": (np.int32, np.float32, np.float64),
+    "uint64": (np.uint32, np.float64),
     "int32": (np.int16, np.float32),
 }
 """Types in which a mutant reads or returns tensors of a type."""
+
+
+def _with_finite_squares(array: Array, name: str) -> Array:
+    if array.dtype.name != name:
+        return array
+    limit = float(format_of(array.dtype).largest) ** 0.5
+    wide = array.astype(np.float64)
+    return np.where(np.abs(wide) > limit, np.copysign(np.inf, wide), wide).astype(array.dtype)
+
+
+def _without_lowest(array: Array) -> Array:
+    if array.dtype.kind != "i":
+        return array
+    limits = np.iinfo(array.dtype)
+    return np.asarray(np.maximum(array, np.array(limits.min + 1, array.dtype)))
+
+
+def _as_signed(array: Array) -> Array:
+    return np.asarray(array.view(f"i{array.dtype.itemsize}")) if array.dtype.kind == "u" else array
 
 
 def _without_infinities(array: Array) -> Array:
@@ -392,6 +437,104 @@ def operand_rules(run: NodeRun) -> Iterator[Rule]:
         inputs = [each if each is None or not is_computed(each.dtype) else change(each) for each in run.inputs]
         if differs(inputs, run.inputs):
             yield mistake, _evaluated(run.with_inputs(inputs))
+    readings: list[tuple[str, Callable[[Array], Array]]] = [
+        *(
+            (f"reads {name} with too large squares as infinity", partial(_with_finite_squares, name=name))
+            for name in {each.dtype.name for each in run.inputs if each is not None and is_computed(each.dtype)}
+        ),
+        ("reads the lowest integer as the next one", _without_lowest),
+        ("reads unsigned integers as signed ones", _as_signed),
+        (f"reads rows above {LONG_ROW} elements in whole vectors", _in_whole_vectors),
+    ]
+    for mistake, change in readings:
+        inputs = [each if each is None else change(each) for each in run.inputs]
+        if differs(inputs, run.inputs):
+            yield mistake, partial(_if_distinguished, partial(_of_right_types, _evaluated(run.with_inputs(inputs))))
+    yield from parameter_rules(run, read)
+
+
+def _in_whole_vectors(array: Array) -> Array:
+    size = array.shape[-1] if array.ndim else 0
+    if size <= LONG_ROW or array.dtype.kind not in "fiu":
+        return array
+    changed = array.copy()
+    changed[..., size - size % VECTOR_SIZES[0] :] = 0
+    return changed
+
+
+def _of_right_types(compute: Callable[[Answers], Answers | None], right: Answers) -> Answers | None:
+    """Return outputs; a signed integer is read as the unsigned one that the right output has."""
+    changed = compute(right)
+    if changed is None:
+        return None
+    return [
+        replace(each, expected=each.expected.view(own.expected.dtype))
+        if own.expected.dtype.kind == "u" and each.expected.dtype == np.dtype(f"i{own.expected.dtype.itemsize}")
+        else each
+        for each, own in zip(changed, right, strict=False)
+    ]
+
+
+def parameter_rules(run: NodeRun, read: Collection[str]) -> Iterator[Rule]:
+    """Yield mistakes with operands that are no data, with shapes of operands, and with their number.
+
+    Args:
+        run: the node with its operands.
+        read: the names of the types of the operands that have the type of an output.
+    """
+    declared = list(run.schema.inputs)
+    if declared and declared[-1].option == onnx.defs.OpSchema.FormalParameterOption.Variadic:
+        for limit in INPUT_LIMITS:
+            if len(run.inputs) > limit:
+                yield f"ignores the inputs after {limit}", _evaluated(run.with_inputs(run.inputs[:limit]))
+    for number, operand in enumerate(run.inputs):
+        if operand is None:
+            continue
+        formal = declared[min(number, len(declared) - 1)]
+        if operand.dtype == np.int64 and "int64" not in read:
+            narrow = operand.astype(np.int32).astype(np.int64)
+            if differs([narrow], [operand]):
+                yield f"reads {formal.name} in int32", _evaluated(_with_input(run, number, narrow))
+        is_column = operand.ndim == 2 and operand.shape[0] > 1 and operand.shape[1] == 1
+        if is_column and "broadcast" in (run.schema.doc or ""):
+            row = _with_input(run, number, operand.reshape(1, -1))
+            yield "reads a column as a row", partial(_if_distinguished, _evaluated(row))
+    axes = _axes(run)
+    if axes and len(axes) > 1 and run.inputs[0] is not None:
+        places = [axis % max(run.inputs[0].ndim, 1) for axis in axes]
+        every = list(range(min(places), max(places) + 1))
+        if sorted(axes) != axes:
+            yield "sorts axes", partial(_if_distinguished, _evaluated(_with_axes(run, sorted(places))))
+        if len(every) > len(places):
+            changed = _evaluated(_with_axes(run, every))
+            yield "takes all axes from the first to the last", partial(_if_distinguished, changed)
+
+
+def _with_input(run: NodeRun, number: int, array: Array) -> NodeRun:
+    return run.with_inputs([array if place == number else each for place, each in enumerate(run.inputs)])
+
+
+def _axes_place(run: NodeRun) -> int | None:
+    """Return the place of the operand of axes; None if the node has none."""
+    names = [each.name for each in run.schema.inputs]
+    place = names.index("axes") if "axes" in names else len(run.inputs)
+    return place if place < len(run.inputs) and run.inputs[place] is not None else None
+
+
+def _axes(run: NodeRun) -> list[int] | None:
+    """Return the axes that an operand or an attribute lists; None if the node has none."""
+    place = _axes_place(run)
+    given = run.values.get("axes") if place is None else run.inputs[place]
+    return None if given is None else [int(axis) for axis in np.ravel(given)]
+
+
+def _with_axes(run: NodeRun, axes: list[int]) -> NodeRun:
+    place = _axes_place(run)
+    if place is None:
+        return run.with_attribute("axes", axes)
+    operand = run.inputs[place]
+    assert operand is not None
+    return _with_input(run, place, np.array(axes, operand.dtype))
 
 
 def _rounded_to(array: Array, name: str, lower: Any) -> Array:
@@ -556,6 +699,30 @@ def _float(array: Array) -> Array:
     return array.astype(np.float64)
 
 
+def _saturated_product(a: Array, b: Array, *zeros: Array) -> Array:
+    """Return a product of matrices whose sums of two products saturate at 16 bits; zero points are subtracted after."""
+    if any(zero.any() for zero in zeros):
+        raise ValueError("the sums have zero points")
+    products = a.astype(np.int64)[..., :, :, None] * b.astype(np.int64)[..., None, :, :]
+    even = products[..., : products.shape[-2] // 2 * 2, :]
+    pairs = np.clip(even[..., ::2, :] + even[..., 1::2, :], -(2**15), 2**15 - 1)
+    return np.asarray(pairs.sum(-2) + products[..., even.shape[-2] :, :].sum(-2))
+
+
+def _rounded_remainder(a: Array, b: Array) -> Array:
+    """Return the remainder of a division by a quotient that is rounded in the type of floating-point numbers."""
+    if not is_floating(a.dtype):
+        raise ValueError("integers")
+    return np.asarray(a - (np.trunc(a / b) * b).astype(a.dtype))
+
+
+def _is_largest(x: Array, name: str) -> Array:
+    """Return which numbers are infinite, or at least the largest one of a type."""
+    if x.dtype.name != name or not is_floating(x.dtype):
+        raise ValueError("another type")
+    return np.abs(_float(x)) >= float(format_of(x.dtype).largest)
+
+
 SPECIAL: Mapping[str, Mapping[str, Formula]] = {
     "Round": {
         "rounds half away from zero": lambda x: np.trunc(_float(x) + np.copysign(0.5, _float(x))),
@@ -578,10 +745,17 @@ SPECIAL: Mapping[str, Mapping[str, Formula]] = {
     "Erf": {"approximates by tanh": lambda x: np.tanh(1.1283791671 * _float(x) + 0.1009 * _float(x) ** 3)},
     "Softplus": {"overflows": lambda x: np.log(1 + np.exp(x))},
     "Softsign": {"forgets the absolute value": lambda x: _float(x) / (1 + _float(x))},
-    "IsInf": {"takes NaN for an infinity": lambda x: ~np.isfinite(_float(x))},
+    "IsInf": {
+        "takes NaN for an infinity": lambda x: ~np.isfinite(_float(x)),
+        **{f"takes the largest {name} for an infinity": partial(_is_largest, name=name) for name in LOWER_TYPES},
+    },
     "IsNaN": {"takes infinities for NaN": lambda x: ~np.isfinite(_float(x))},
     "Where": {"swaps the branches": lambda c, x, y: np.where(c, y, x)},
-    "Mod": {"takes the sign of the dividend": np.fmod},
+    "Mod": {
+        "takes the sign of the dividend": np.fmod,
+        "subtracts a rounded multiple": _rounded_remainder,
+    },
+    "MatMulInteger": {"saturates sums of two products at 16 bits": _saturated_product},
     "Equal": {"takes NaN as equal": lambda a, b: (a == b) | (np.isnan(_float(a)) & np.isnan(_float(b)))},
     "Greater": {"includes equality": lambda a, b: a >= b},
     "Less": {"includes equality": lambda a, b: a <= b},
@@ -596,6 +770,109 @@ SPECIAL: Mapping[str, Mapping[str, Formula]] = {
     "Pow": {"takes the absolute value of the base": lambda x, y: np.power(np.abs(_float(x)), _float(y))},
 }
 """Mistakes of one operator as formulas of the operands; they give the first output, before its type."""
+
+
+def _with_padding_of_same(run: NodeRun, ignored: str) -> NodeRun | None:
+    """Return the node with explicit padding that is computed for strides or dilations of 1; None if it has no SAME."""
+    given = run.values
+    end = given.get("auto_pad", b"").decode()
+    weights = next((each for each in run.inputs[1:] if each is not None and each.ndim > 2), None)
+    kernel = given.get("kernel_shape") or (weights.shape[2:] if weights is not None else ())
+    if end not in {"SAME_UPPER", "SAME_LOWER"} or not kernel or ignored not in given or run.inputs[0] is None:
+        return None
+    ones = [1] * len(kernel)
+    steps = {name: ones if name == ignored else given.get(name, ones) for name in ("strides", "dilations")}
+    begins = []
+    ends = []
+    for size, width, stride, dilation in zip(
+        run.inputs[0].shape[2:], kernel, steps["strides"], steps["dilations"], strict=True
+    ):
+        total = max(((size - 1) // stride) * stride + (width - 1) * dilation + 1 - size, 0)
+        begins.append(total // 2 if end == "SAME_UPPER" else total - total // 2)
+        ends.append(total - begins[-1])
+    return run.with_attribute("auto_pad", None).with_attribute("pads", [*begins, *ends])
+
+
+def _with_one_period(run: NodeRun) -> NodeRun | None:
+    """Return the node with pads of at most a whole axis; None if it does not repeat an axis."""
+    first, pads, *_ = (*run.inputs, None)
+    axes = _axes(run) or range(0 if first is None else first.ndim)
+    if run.values.get("mode") != b"wrap" or first is None or pads is None:
+        return None
+    sizes = np.array([first.shape[axis] for axis in axes] * 2)
+    return _with_input(run, 1, np.minimum(pads, sizes)) if (pads > sizes).any() else None
+
+
+def order_rules(run: NodeRun) -> Iterator[Rule]:
+    """Yield mistakes in the order of integers of TopK: a kernel compares other numbers, and returns the right ones."""
+    X, K = run.inputs if len(run.inputs) == 2 else (None, None)
+    if X is None or K is None or X.dtype.kind not in "iu":
+        return
+    compared = {
+        f"compares integers as {np.dtype(lower).name}": run.with_inputs([X.astype(lower), K])
+        for lower in LOWER_TYPES.get(X.dtype.name, ())
+    }
+    if not run.values.get("largest", 1):
+        negated = run.with_attribute("largest", None).with_inputs([np.negative(X), K])
+        compared["compares negated integers"] = negated
+    for mistake, other in compared.items():
+        yield mistake, partial(_if_distinguished, partial(_with_own_elements, other, X))
+
+
+def _with_own_elements(other: NodeRun, X: Array, _: Answers) -> Answers | None:
+    """Return the indices of another node of TopK, and the elements of a tensor at these indices."""
+    found = other.answers()
+    if found is None or len(found) < 2:
+        return None
+    places = found[1].expected.astype(np.int64)
+    return [Answer(np.take_along_axis(X, places, other.values.get("axis", -1))), found[1]]
+
+
+def _with_even_blocks(run: NodeRun) -> NodeRun | None:
+    """Return the node with blocks of nearly equal sizes in place of a short last one; None if it has no blocks."""
+    first, scale, *rest = run.inputs
+    axis = run.values.get("axis", 1)
+    if not run.values.get("block_size") or first is None or scale is None:
+        return None
+    size = first.shape[axis]
+    places = np.arange(size) * scale.shape[axis] // max(size, 1)
+    spread = [None if each is None else each.take(places, axis) for each in (scale, *rest)]
+    return run.with_inputs([first, *spread]).with_attribute("block_size", 1)
+
+
+def _with_inverse_order(run: NodeRun) -> NodeRun | None:
+    """Return the node with the inverse permutation; None if it has none."""
+    order = run.values.get("perm")
+    return None if order is None else run.with_attribute("perm", [int(place) for place in np.argsort(order)])
+
+
+def _with_sizes_to_even(run: NodeRun) -> NodeRun | None:
+    """Return the node with the sizes that its policy gives if halves become even; None if it has no policy."""
+    policy = run.values.get("keep_aspect_ratio_policy", b"stretch")
+    first = run.inputs[0]
+    sizes = run.inputs[3] if len(run.inputs) > 3 else None
+    if policy == b"stretch" or first is None or sizes is None:
+        return None
+    shape = np.array([first.shape[axis] for axis in run.values.get("axes", range(first.ndim))])
+    scales = sizes / shape
+    scale = scales.min() if policy == b"not_larger" else scales.max()
+    changed = _with_input(run, 3, np.rint(scale * shape).astype(np.int64))
+    return changed.with_attribute("keep_aspect_ratio_policy", None)
+
+
+WINDOW_CHANGES: Mapping[str, Callable[[NodeRun], NodeRun | None]] = {
+    f"pads SAME without {name}": partial(_with_padding_of_same, ignored=name) for name in ("strides", "dilations")
+}
+
+CHANGES: Mapping[str, Mapping[str, Callable[[NodeRun], NodeRun | None]]] = {
+    **dict.fromkeys(("Conv", "ConvInteger", "QLinearConv", "MaxPool", "AveragePool", "LpPool"), WINDOW_CHANGES),
+    "QuantizeLinear": {"spreads the blocks evenly": _with_even_blocks},
+    "DequantizeLinear": {"spreads the blocks evenly": _with_even_blocks},
+    "Pad": {"repeats an axis only once": _with_one_period},
+    "Transpose": {"applies the inverse permutation": _with_inverse_order},
+    "Resize": {"rounds sizes of a policy half to even": _with_sizes_to_even},
+}
+"""Mistakes of one operator as changes of the node; None if the mistake has no meaning on a node."""
 
 
 ADMISSIBLE: Mapping[str, str] = {
@@ -624,9 +901,17 @@ EQUIVALENT: Mapping[str, Mapping[str, str]] = {
 
 def special_rules(run: NodeRun) -> Iterator[Rule]:
     """Yield the mistakes that only this operator can have."""
-    if run.node.domain in {"", "ai.onnx"} and all(each is not None for each in run.inputs):
+    if run.node.domain not in {"", "ai.onnx"}:
+        return
+    if all(each is not None for each in run.inputs):
         for mistake, formula in SPECIAL.get(run.node.op_type, {}).items():
             yield mistake, partial(_by_formula, formula, run.inputs)
+    if run.node.op_type == "TopK":
+        yield from order_rules(run)
+    for mistake, change in CHANGES.get(run.node.op_type, {}).items():
+        changed = change(run)
+        if changed is not None:
+            yield mistake, partial(_if_distinguished, _evaluated(changed))
 
 
 def _by_formula(formula: Formula, inputs: Inputs, right: Answers) -> Answers | None:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from onnx import helper
 
+from checks.mutation.mutant_pairs import PAIR, with_pairs
 from conformance.exact.reference.oracle import Answer
 from conformance.run.diagnosis.node_diagnosis import NodeResult, mistake_text, mistakes_of_parts
 from conformance.run.mutants import mutants_by_id
@@ -182,3 +183,111 @@ def test_mistake_without_a_meaning_is_no_mutant(run, has, lacks):
 def test_only_elements_that_the_page_determines_count(expected, bound, changed, differs):
     answer = Answer(np.array(expected, np.float32), None if bound is None else np.array(bound))
     assert differs_where_determined([np.array(changed, np.float32)], [answer]) is differs
+
+
+INT64 = np.iinfo(np.int64)
+MANY = [np.float32(number).reshape(1) for number in range(17)]
+IMAGE = numbers(1, 2, 6, 7)
+
+
+@pytest.mark.parametrize(
+    ("run", "mistakes"),
+    [
+        (
+            node_run("Slice", [numbers(4, 3), np.array([0]), np.array([INT64.max])], opset=13),
+            {"reads ends in int32"},
+        ),
+        (node_run("Max", [np.array([INT64.max - 1]), np.array([INT64.max])], opset=13), {"reads int64 in float64"}),
+        (
+            node_run("Max", [np.array([200, 7], np.uint8), np.array([3, 255], np.uint8)], opset=13),
+            {"reads unsigned integers as signed ones"},
+        ),
+        (node_run("Identity", [np.array([-128, 1], np.int8)], opset=13), {"reads the lowest integer as the next one"}),
+        (node_run("Concat", MANY, opset=13, axis=0), {"ignores the inputs after 8", "ignores the inputs after 16"}),
+        (
+            node_run("MatMul", [numbers(1, 131), numbers(131, 2)], opset=13),
+            {"reads rows above 128 elements in whole vectors"},
+        ),
+        (node_run("Gemm", [numbers(3, 2), numbers(2, 3), numbers(3, 1)], opset=13), {"reads a column as a row"}),
+        (
+            node_run("Pad", [numbers(2, 3), np.array([1, 0, 0, 2]), None, np.array([1, 0])], opset=21),
+            {"sorts axes"},
+        ),
+        (
+            node_run("ReduceMean", [numbers(2, 3, 4), np.array([0, 2])], opset=18),
+            {"takes all axes from the first to the last"},
+        ),
+        (
+            node_run("RMSNormalization", [np.array([[300, 1]], np.float16), np.ones(2, np.float16)], opset=23),
+            {"reads float16 with too large squares as infinity"},
+        ),
+        (
+            node_run("MaxPool", [IMAGE], auto_pad="SAME_UPPER", kernel_shape=[2, 2], strides=[2, 3], dilations=[2, 2]),
+            {"pads SAME without strides", "pads SAME without dilations"},
+        ),
+        (
+            node_run(
+                "DequantizeLinear",
+                [np.arange(4, dtype=np.int8).reshape(4, 1), np.array([[1], [9]], np.float32)],
+                21,
+                axis=0,
+                block_size=3,
+            ),
+            {"spreads the blocks evenly"},
+        ),
+        (node_run("Transpose", [numbers(2, 3, 4)], perm=[1, 2, 0]), {"applies the inverse permutation"}),
+        (
+            node_run(
+                "Resize",
+                [numbers(1, 1, 4, 5), None, None, np.array([2, 3])],
+                19,
+                axes=[2, 3],
+                keep_aspect_ratio_policy="not_larger",
+            ),
+            {"rounds sizes of a policy half to even"},
+        ),
+        (
+            node_run("MatMulInteger", [np.full((1, 2), 255, np.uint8), np.full((2, 1), 127, np.int8)], 10),
+            {"saturates sums of two products at 16 bits"},
+        ),
+        (
+            node_run("Mod", [np.array([1e10], np.float32), np.array([3.7], np.float32)], 13, fmod=1),
+            {"subtracts a rounded multiple"},
+        ),
+    ],
+    ids=lambda value: value.node.op_type if hasattr(value, "node") else "",
+)
+def test_mistake_with_operands_of_one_class_changes_the_outputs(run, mistakes):
+    (right,) = run.answers()
+    results = results_of_mistakes(run)
+    changed = {name for name, (array,) in results.items() if not np.array_equal(array, right.expected, equal_nan=True)}
+    assert mistakes <= changed
+
+
+@pytest.mark.parametrize(
+    ("run", "mistakes"),
+    [
+        (
+            node_run("Add", [np.array([200], np.uint8), np.array([7], np.uint8)], opset=14),
+            {"reads unsigned integers as signed ones"},
+        ),
+        (node_run("MaxPool", [IMAGE], auto_pad="VALID", kernel_shape=[2, 2]), {"pads SAME without strides"}),
+        (node_run("ReduceMean", [numbers(2, 3, 4), np.array([2, 1])], opset=18), {"sorts axes"}),
+    ],
+    ids=lambda value: value.node.op_type if hasattr(value, "node") else "",
+)
+def test_mistake_with_the_right_outputs_is_no_mutant(run, mistakes):
+    assert not mistakes & results_of_mistakes(run).keys()
+
+
+def test_pairs_are_the_mutants_under_each_other_condition_of_the_node():
+    run = node_run("MaxPool", [IMAGE], auto_pad="SAME_UPPER", ceil_mode=0, kernel_shape=[2, 2], strides=[2, 3])
+    right = run.answers()
+    mutants = node_mutants(run, [answer.expected for answer in right])
+    found = {each.id: each for each in with_pairs(run, mutants)}
+    assert {each.id for each in mutants} == {id for id in found if PAIR not in id}
+    pairs = {id.removeprefix("MaxPool-ignores-strides-with-") for id in found if "ignores-strides-with" in id}
+    assert pairs == {"auto_pad-SAME_UPPER", "kernel_shape"}
+    ids = ("MaxPool-ignores-strides", "MaxPool-ignores-strides-with-kernel_shape")
+    outputs = [found[id].compute(right) for id in ids]
+    assert outputs[0][0] is outputs[1][0]
