@@ -498,7 +498,7 @@ def parameter_rules(run: NodeRun, read: Collection[str]) -> Iterator[Rule]:
         is_column = operand.ndim == 2 and operand.shape[0] > 1 and operand.shape[1] == 1
         if is_column and "broadcast" in (run.schema.doc or ""):
             row = _with_input(run, number, operand.reshape(1, -1))
-            yield "reads a column as a row", partial(_if_distinguished, _evaluated(row))
+            yield f"reads the column {formal.name} as a row", partial(_if_distinguished, _evaluated(row))
     axes = _axes(run)
     if axes and len(axes) > 1 and run.inputs[0] is not None:
         places = [axis % max(run.inputs[0].ndim, 1) for axis in axes]
@@ -701,8 +701,8 @@ def _float(array: Array) -> Array:
 
 def _saturated_product(a: Array, b: Array, *zeros: Array) -> Array:
     """Return a product of matrices whose sums of two products saturate at 16 bits; zero points are subtracted after."""
-    if any(zero.any() for zero in zeros):
-        raise ValueError("the sums have zero points")
+    if any(zero.any() for zero in zeros) or (a.dtype.name, b.dtype.name) != ("uint8", "int8"):
+        raise ValueError("the sums have zero points, or the instruction has other types")
     products = a.astype(np.int64)[..., :, :, None] * b.astype(np.int64)[..., None, :, :]
     even = products[..., : products.shape[-2] // 2 * 2, :]
     pairs = np.clip(even[..., ::2, :] + even[..., 1::2, :], -(2**15), 2**15 - 1)

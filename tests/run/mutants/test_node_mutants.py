@@ -208,7 +208,7 @@ IMAGE = numbers(1, 2, 6, 7)
             node_run("MatMul", [numbers(1, 131), numbers(131, 2)], opset=13),
             {"reads rows above 128 elements in whole vectors"},
         ),
-        (node_run("Gemm", [numbers(3, 2), numbers(2, 3), numbers(3, 1)], opset=13), {"reads a column as a row"}),
+        (node_run("Gemm", [numbers(3, 2), numbers(2, 3), numbers(3, 1)], opset=13), {"reads the column C as a row"}),
         (
             node_run("Pad", [numbers(2, 3), np.array([1, 0, 0, 2]), None, np.array([1, 0])], opset=21),
             {"sorts axes"},
