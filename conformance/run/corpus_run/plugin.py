@@ -403,7 +403,7 @@ class SessionPlugin(_CasePlugin):
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Print why the run fails."""
         for reason in self.outcome.reasons if self.outcome is not None else ():
-            terminalreporter.write_line(escape_line(f"onnx-conformance: {reason}"))
+            terminalreporter.write_line(escape_line(f"FAILED onnx-conformance: {reason}"))
 
 
 def _unexpected_text(result: Judged, entry: Expectation | None) -> str:

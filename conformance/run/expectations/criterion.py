@@ -21,7 +21,7 @@ from conformance.run.expectations.support import SupportCounter
 from conformance.run.results.failure_groups import location_file
 from conformance.run.results.missing_operators import named_operators
 from conformance.run.results.outcome_counts import is_known_failure
-from conformance.run.results.records import is_wrong_otherwise, wrong_kinds
+from conformance.run.results.records import Result, is_wrong_otherwise, wrong_kinds
 from conformance.run.results.results_file import UnexpectedKind, unexpected_kind, unnamed_checks
 from conformance.subjects.calling.subject_names import SubjectKind
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from conformance.corpus.cases.case_loading import CaseInMemory
     from conformance.run.expectations.criterion_settings import CriterionSettings
     from conformance.run.expectations.expectations_file import Expectation, Expectations
-    from conformance.run.results.records import CaseRecord, Expected, Judged, Result, ResultRow
+    from conformance.run.results.records import CaseRecord, Expected, Judged, ResultRow
 
 
 ELEMENT_TYPES = frozenset(
@@ -368,7 +368,8 @@ class PassCriterion:
                 meant = ", ".join(unnamed_checks(result, self.settings.level, expected.checks if expected else ()))
             case UnexpectedKind.OTHER_CAUSE if expected:
                 location = location_file(location)
-                others = f"with other wrong elements than {', '.join(expected.wrong)}"
+                found = ", ".join(sorted(wrong_kinds(result))) if isinstance(result, Result) else "others"
+                others = f"the wrong elements are {found}, where the entry lists {', '.join(expected.wrong)}"
                 meant = f"not as {expected.mutants[0]}" if expected.mutants else others
         family = facts().family
         if self._kinds.get(subject) == SubjectKind.BACKEND:

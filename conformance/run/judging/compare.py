@@ -139,6 +139,7 @@ def _error_measures(output: ExpectedTensor, actual: Array, acceptable: Array) ->
 
     The entries are the error in ULP of the expected value, the error over the bound, and the index of the latter. There
     are none if a wrong element has no finite error, such as NaN: the largest of the others would look like the worst.
+    There is no error over the bound if a wrong element has the bound 0.
     """
     expected = output.expected
     error = _distance(actual, expected)
@@ -148,7 +149,10 @@ def _error_measures(output: ExpectedTensor, actual: Array, acceptable: Array) ->
         ulp = error / ulp_of(expected)
         ratio = error / output.bound if output.bound is not None else np.full(error.shape, np.nan)
     found: dict[str, Any] = {}
-    for name, values in (("max_ulp", ulp), ("error_over_bound", ratio)):
+    measures = {"max_ulp": ulp, "error_over_bound": ratio}
+    if not np.isfinite(ratio[~acceptable]).all():
+        del measures["error_over_bound"]
+    for name, values in measures.items():
         finite = np.where(np.isfinite(values), values, -1.0)
         if finite.size and finite.max() >= 0:
             found[name] = float(f"{finite.max():.4g}")
@@ -202,7 +206,7 @@ def format_array(array: Any) -> str:
 
 
 MAX_NEAR_BOUNDS = 16
-"""Largest error of an element that counts as nearly right, in bounds; or an eighth of the expected value."""
+"""Largest error of an element that counts as nearly right, in bounds. Such an element may be right elsewhere."""
 
 
 def _wrong_kinds(output: ExpectedTensor, actual: Array, wrong: Array) -> list[WrongKind]:
@@ -218,15 +222,18 @@ def _wrong_kinds(output: ExpectedTensor, actual: Array, wrong: Array) -> list[Wr
     else:
         got = actual[wrong].astype(np.float64)
         expected = output.expected[wrong].astype(np.float64)
-        limit = np.maximum(np.abs(expected) / 8, 1.0 if actual.dtype.kind in "iu" else 0.0)
+        least = np.full(expected.shape, 1.0 if actual.dtype.kind in "iu" else 0.0)
         if output.bound is not None:
-            limit = np.maximum(limit, MAX_NEAR_BOUNDS * output.bound[wrong])
+            least = np.maximum(least, MAX_NEAR_BOUNDS * output.bound[wrong])
+        limit = np.maximum(least, np.abs(expected) / 8)
         with np.errstate(all="ignore"):
             is_number = np.isfinite(expected)
-            near = is_number & (np.abs(got - expected) <= limit)
+            near = is_number & (np.abs(got - expected) <= least)
+            rough = is_number & (np.abs(got - expected) <= limit) & ~near
             negated = np.abs(got + expected) <= limit
-        far = np.isfinite(got) & is_number & ~near
+        far = np.isfinite(got) & is_number & ~near & ~rough
         found |= {WrongKind.NEAR} if near.any() else set()
+        found |= {WrongKind.ROUGH} if rough.any() else set()
         found |= {WrongKind.NAN} if np.isnan(got).any() else set()
         found |= {WrongKind.INFINITY} if np.isinf(got).any() else set()
         found |= {WrongKind.NUMBER} if (np.isfinite(got) & ~is_number).any() else set()

@@ -501,7 +501,11 @@ def is_wrong_otherwise(kinds: Collection[str], listed: Collection[str]) -> bool:
         listed: the kinds of the entry; empty if it accepts any.
     """
     distinct = set(kinds) - {WrongKind.NEAR} or set(kinds)
-    accepted = {*listed, *([WrongKind.NEAR] if WrongKind.FAR in listed else [])}
+    accepted = {*listed}
+    if WrongKind.FAR in listed:
+        accepted.add(WrongKind.ROUGH)
+    if WrongKind.ROUGH in accepted:
+        accepted.add(WrongKind.NEAR)
     return bool(listed) and not distinct <= accepted
 
 

@@ -185,7 +185,8 @@ class ViolationKind(StrEnum):
 class WrongKind(StrEnum):
     """The kinds of wrong elements of outputs, coarse enough to be the same on every processor.
 
-    `ZERO` and `SIGN` mean that all distant elements of an output are zero, or have the wrong sign alone.
+    `NEAR` is an error of few bounds, or of 1 for an integer. `ROUGH` is one of up to an eighth of the value. `ZERO` and
+    `SIGN` mean that all more distant elements of an output are zero, or have the wrong sign alone.
     """
 
     NAN = "nan"
@@ -194,6 +195,7 @@ class WrongKind(StrEnum):
     ZERO = "zero"
     SIGN = "sign"
     FAR = "far"
+    ROUGH = "rough"
     NEAR = "near"
     VALUE = "value"
     EVERY = "every"

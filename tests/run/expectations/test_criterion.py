@@ -107,6 +107,8 @@ class TestExpectations:
         ("listed", "kinds", "accepted"),
         [
             (["nan"], ["nan", "near"], True),
+            (["nan"], ["nan", "rough"], False),
+            (["far"], ["rough"], True),
             (["nan", "every"], ["nan"], True),
             (["far"], ["near"], True),
             (["nan"], ["every", "nan"], False),

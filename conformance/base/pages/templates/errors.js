@@ -6,7 +6,7 @@ function showErrors() {
   return [
     el("h1", { tabindex: -1 }, "Accuracy"),
     el("p", {}, "Numbers of outputs by error. The error of an output is that of its worst element, as a fraction of the bound of that element."),
-    el("p", { class: "note" }, "First bar: no error. Next bars: tenths of the bound. After the dashed line: errors above the bound. Numbered outputs count under one name."),
+    el("p", { class: "note" }, "First bar: no error. Next bars: tenths of the bound. After the dashed line: errors above the bound, and NaN. Numbered outputs count under one name."),
     keys.length
       ? stacking("Distribution of errors by output and type", ["Output and type", ...SUBJECTS.map((subject) => subject.label)], keys.map((key) => el("tr", {},
         el("th", { scope: "row" }, el("code", {}, key)),

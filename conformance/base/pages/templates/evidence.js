@@ -23,6 +23,7 @@ function subjectEvidence(one, detail, subject, open) {
 
 // The largest errors of a result in a few words.
 function worst(outputs) {
+  if (outputs.some((output) => output.wrong && output.max_ulp === undefined)) return "";  // a wrong element has no finite error
   const largest = (name) => {
     const values = outputs.map((output) => output[name]).filter((value) => value !== undefined);
     return values.length ? values.reduce((most, value) => (Number(value) > Number(most) || isNaN(value) ? value : most)) : null;
@@ -153,7 +154,7 @@ function expectedAndActual(detail, output, open) {
   const wanted = detail.data_sets[output.data_set]?.outputs.find((one) => one.name === output.name);
   if (output.actual === undefined) return null;
   const what = `${output.name}, data set ${output.data_set}`;
-  if (isSame(output.actual, wanted)) return el("p", { class: "muted" }, `${what}: all shown elements are the expected ones.`);
+  if (isSame(output.actual, wanted)) return el("p", { class: "muted" }, `${what}: ${output.first_bad ? "the wrong elements are not among those stored" : "all shown elements are the expected ones"}.`);
   if (!wanted) return el("div", {}, el("p", {}, `${what}: `, el("code", {}, typeOf(output.actual))), inline(output.actual));
   return el("details", { open }, el("summary", {}, `${what}: expected and actual`),
     elementErrors(what, wanted, output.actual),

@@ -50,7 +50,7 @@ function expectations(rows, subject) {
 function distributions(rows) {
   if (!rows.length) return nothing("No output was compared with a bound.");
   return [
-    el("p", { class: "note" }, "First bar: no error. Next bars: tenths of the bound. After the dashed line: errors above the bound."),
+    el("p", { class: "note" }, "First bar: no error. Next bars: tenths of the bound. After the dashed line: errors above the bound, and NaN."),
     el("div", { class: "side-by-side" }, rows.map(([output, type, counts]) => el("figure", { class: "strip" }, el("figcaption", {}, el("code", {}, output), ` ${type}`), histogram(counts)))),
   ];
 }

@@ -148,7 +148,12 @@ class ErrorDistributions:
 
     def add(self, case: CaseRecord, result: Result) -> None:
         """Add the errors of the outputs of a result to the histograms."""
-        for output, error in bounded_outputs(result):
+        for output in result.outputs:
+            error = output.error_over_bound
+            if error is None and output.check == "bound" and output.wrong:
+                error = math.inf
+            if error is None:
+                continue
             expected = case.expected_output(output.data_set, output.name)
             key = strip_tensor_number(output.name), expected.type if expected is not None else "unknown type"
             self._counts.setdefault(key, [0] * BAR_COUNT)[_bar_index(error)] += 1
