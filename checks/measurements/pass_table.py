@@ -213,8 +213,9 @@ def family_of(case: str) -> str:
 def smallest_faults(judge: Judge, releases: Sequence[Release]) -> list[dict[str, Any]]:
     """Return the fault with the smallest model for each class, family and pass, with its model and inputs.
 
-    A pass alone is listed if all passes together do not show its fault. A fault of all passes has the passes that have
-    it alone. Faults that the newest release does not have are listed with the last release that has them.
+    A pass alone is listed if all passes together do not show its fault; of its errors and crashes, one is listed. A
+    fault of all passes has the passes that have it alone. Faults that the newest release does not have are listed with
+    the last release that has them.
 
     Args:
         judge: has the cases.
@@ -231,7 +232,7 @@ def smallest_faults(judge: Judge, releases: Sequence[Release]) -> list[dict[str,
             others = {key[:2] for key, fault in kept.items() if fault["pass"] == ALL}
             if (kind, family) in seen or (name != ALL and (release is not newest or (kind, family) in others)):
                 continue
-            key = (kind, family, name)
+            key = (kind, "" if name != ALL and kind in ("error", "crash") else family, name)
             size = judge.task(case).model.ByteSize()
             if key in kept and size >= kept[key]["size"]:
                 continue
@@ -240,6 +241,7 @@ def smallest_faults(judge: Judge, releases: Sequence[Release]) -> list[dict[str,
                 for each in releases[: releases.index(release) + 1]
             )
             alone = [one for one, where in release.wrong if where == case and one not in (ALL, NO_PASS)]
+            alone = [one for one in alone if not BY_DESIGN.search(one)]
             kept[key] = {
                 "optimizer": release.optimizer,
                 "version": release.version,

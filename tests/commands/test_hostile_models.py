@@ -159,3 +159,13 @@ def test_mutated_model_is_accepted_or_refused_in_one_line(tmp_path_factory, cont
 def test_path_to_special_file_is_refused(command, here, verb, name):
     os.mkfifo(here / "pipe")
     assert_bad_input(command(*verb, name), name)
+
+
+@pytest.mark.parametrize(("most", "status"), [(60, 2), (10**6, 0)])
+def test_model_of_more_messages_than_the_limit_is_refused(command, tmp_path, monkeypatch, most, status):
+    monkeypatch.setattr("conformance.exact.models.model_validity.MAX_FIELDS", most)
+    onnx.save(chain(20), tmp_path / "m.onnx")
+    ended = command("hazards", tmp_path / "m.onnx", "--verbose")
+    if status:
+        assert_bad_input(ended, "model.too-large", most)
+    assert ended.status == status

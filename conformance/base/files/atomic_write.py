@@ -669,9 +669,9 @@ def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
     with supervised_temp_dir(target.parent, TEMPORARY_PREFIX) as scratch:
         made = scratch / "made"
         with named_errors(target):
+            for parent in {made / name for name in map(os.path.dirname, files)}:
+                parent.mkdir(parents=True, exist_ok=True)
             for name, content in files.items():
-                path = made / name
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_bytes(content)
+                (made / name).write_bytes(content)
         check_empty(folder)
         made.rename(target)
