@@ -108,6 +108,7 @@ CONTENTS = {
         "reports/blame/README",
         "reports/passes/README",
         "reports/providers",
+        "reports/sweep",
         "reports/README",
     ),
     "Project": ("CONTRIBUTING", "SECURITY", "CHANGELOG"),

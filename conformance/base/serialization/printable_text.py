@@ -14,7 +14,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
 
 _UNPRINTABLE = re.compile(
@@ -47,6 +47,19 @@ def one_line(text: str) -> str:
 def first_line(error: BaseException) -> str:
     """Return the first line of the text of an error; the name of its class if it has no text."""
     return next(iter(str(error).splitlines()), type(error).__name__)
+
+
+MAX_NAMES = 3
+"""Number of names in a `name_list`."""
+
+
+def name_list(names: Collection[str]) -> str:
+    """Return the first names in alphabetical order, and the number of the others, as a phrase."""
+    ordered = sorted(names)
+    *first, last = ordered[:MAX_NAMES]
+    if more := ordered[MAX_NAMES:]:
+        return f"{', '.join([*first, last])} and {len(more)} more"
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def shorten_end(text: str, max_length: int) -> str:

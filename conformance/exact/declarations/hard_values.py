@@ -17,8 +17,14 @@ from typing import TYPE_CHECKING, Any
 import ml_dtypes
 import numpy as np
 
-from conformance.exact.declarations.declaration_tables import OperatorDeclaration, Rule, declarations, operator_name
-from conformance.exact.models.arrays import Array, is_floating
+from conformance.exact.declarations.declaration_tables import (
+    TYPE_SETS,
+    OperatorDeclaration,
+    Rule,
+    declarations,
+    operator_name,
+)
+from conformance.exact.models.arrays import Array, dtype_of, is_floating, type_name
 from conformance.exact.models.graphs import normal_domain
 from conformance.exact.models.model_building import SPLITMIX64_INCREMENT, splitmix64, unit_fractions
 
@@ -394,7 +400,16 @@ def hard_numbers_of(node: onnx.NodeProto, opset: int, values: Mapping[str, Array
     """Return numbers that are hard for a node; for QuantizeLinear they depend on the scale."""
     if node.op_type == "QuantizeLinear":
         return [step * float(values[node.input[1]].flat[0]) for step in QUANTIZED_STEPS]
-    return [value for declaration in fitting_declarations(node, opset) for value in declaration.hard]
+    fitting = [each for each in fitting_declarations(node, opset) if _makes_type_of(each, node)]
+    return [value for declaration in fitting for value in declaration.hard]
+
+
+def _makes_type_of(declaration: OperatorDeclaration, node: onnx.NodeProto) -> bool:
+    """Return whether a declaration has the output type that an attribute `to` of a node chooses, if there is one."""
+    given = declaration.types.get("T2", ())
+    names = TYPE_SETS[given] if isinstance(given, str) else given
+    chosen = [type_name(dtype_of(each.i)) for each in node.attribute if each.name == "to"]
+    return "to" not in declaration.attributes or not names or all(each in names for each in chosen)
 
 
 def input_places(node: onnx.NodeProto) -> dict[str, int]:

@@ -269,6 +269,8 @@ class AssessedResults:
 
     def older_versions(self) -> list[str]:
         """Return a sentence for each subject and operator that fails in old versions only, and passes in the newest."""
+        if Verdict.PASS not in self._verdicts.values():
+            return []
         failing: dict[tuple[str, str], set[tuple[int, int] | None]] = {}
         for subject, case in self._unexpected:
             record = self._case_record(case)

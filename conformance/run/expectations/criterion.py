@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from conformance.base.errors import nearest_name
+from conformance.base.serialization.printable_text import name_list
 from conformance.base.verdicts import Level, Verdict
 from conformance.corpus.cases.case import CaseKind
 from conformance.exact.clauses import backend_family_titles
 from conformance.run.expectations.support import SupportCounter
 from conformance.run.results.failure_groups import location_file
-from conformance.run.results.missing_operators import named_operators
 from conformance.run.results.outcome_counts import is_known_failure
 from conformance.run.results.records import Result, is_wrong_otherwise, wrong_kinds
 from conformance.run.results.results_file import UnexpectedKind, unexpected_kind, unnamed_checks
@@ -172,7 +172,7 @@ def _merged_sentences(
     found: list[tuple[UnexpectedGroup, Sequence[str]]] = []
     for own in of_errors.values():
         if len(own) > MAX_FAMILIES_WITH_ERRORS:
-            families = named_operators([group.family for group in own])
+            families = name_list([group.family for group in own])
             merged = UnexpectedGroup(own[0].kind, own[0].subject, families, own[0].verdict)
             found.append((merged, [case for group in own for case in groups[group]]))
         else:
@@ -419,7 +419,7 @@ class PassCriterion:
         operators = self._operators.get(group, set()) - {"ArgMax"}
         if not operators:
             return group
-        family = f"{named_operators(operators)} before ArgMax"
+        family = f"{name_list(operators)} before ArgMax"
         return UnexpectedGroup(group.kind, group.subject, family, group.verdict, group.location, group.expected)
 
     def _missing_required_operators(self) -> list[str]:

@@ -14,12 +14,12 @@ from enum import Enum, auto
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from conformance.base.serialization.printable_text import shorten_middle
+from conformance.base.serialization.printable_text import name_list, shorten_middle
 from conformance.base.verdicts import Verdict
 from conformance.corpus.cases.case import CaseKind
 from conformance.exact.clauses import clauses as specification_clauses
 from conformance.exact.clauses import family_titles
-from conformance.run.results.missing_operators import missing_operator, named_operators
+from conformance.run.results.missing_operators import missing_operator
 from conformance.run.results.violations import MAX_SIGNATURE_LENGTH, normalize_message, strip_tensor_number
 
 if TYPE_CHECKING:
@@ -448,7 +448,7 @@ class FailureGrouper:
         return FailureGroup(
             key.subject,
             key.verdict,
-            f"{key.cause.text}, for {named_operators(operators)}" if operators else key.cause.text,
+            f"{key.cause.text}, for {name_list(operators)}" if operators else key.cause.text,
             clause,
             key.cause.check,
             None,

@@ -7,6 +7,8 @@ import shlex
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
+from conformance.base.serialization.printable_text import MAX_NAMES, name_list
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
@@ -17,9 +19,6 @@ _MISSING = r"^KeyError\b|\bnot\W{0,3}(?:yet )?(?:implemented|supported)|\bun(?:i
 
 MIN_ERRORS = 2
 """Number of errors with an operator from which the operator counts as missing: one error can have any reason."""
-
-MAX_NAMED_OPERATORS = 3
-"""Number of operators that a sentence names."""
 
 _MAX_EXCEPTION_LENGTH = 60
 _MAX_LINE_LENGTH = 1000
@@ -65,24 +64,15 @@ def other_operators_sentence(subject: str, passing: Iterable[str], tested: Colle
         tested: the operators and passes that the corpus tests.
     """
     others = sorted({name for name in passing if name not in tested and _is_onnx_operator(name)})
-    options = [word for name in others for word in ("--operator", name)] if len(others) <= MAX_NAMED_OPERATORS else []
+    options = [word for name in others for word in ("--operator", name)] if len(others) <= MAX_NAMES else []
     generate = shlex.join(["onnx-conformance", "generate", "--onnx", *options])
     run = shlex.join(["onnx-conformance", "run", "--data", "onnx-cases", "-b", subject])
     them = "it" if len(others) == 1 else "them"
     if others:
-        which = f"{named_operators(others)} occurred in cases that passed, but no case here is about {them}"
+        which = f"{name_list(others)} occurred in cases that passed, but no case here is about {them}"
     else:
-        which = f"the cases here are about {named_operators(tested)} alone"
+        which = f"the cases here are about {name_list(tested)} alone"
     return f"{subject}: {which}. To test {them if options else 'all operators'}: {generate}; then {run}"
-
-
-def named_operators(operators: Collection[str]) -> str:
-    """Return the names of the first operators, and the number of the others, as a phrase."""
-    names = sorted(operators)
-    *first, last = names[:MAX_NAMED_OPERATORS]
-    if more := names[MAX_NAMED_OPERATORS:]:
-        return f"{', '.join([*first, last])} and {len(more)} more"
-    return f"{', '.join(first)} and {last}" if first else last
 
 
 def missing_operator_sentences(
@@ -145,7 +135,7 @@ def older_versions_sentence(subject: str, operator: str, failing: Collection[int
         failing: the versions of the failing cases.
         newest: the newest version, whose cases pass.
     """
-    names = named_operators([f"{operator}-{version}" for version in failing])
+    names = name_list([f"{operator}-{version}" for version in failing])
     return (
         f"{subject}: {operator} fails in models of old opsets only ({names}), and cases of {operator}-{newest} pass."
         f" A runtime that has only {operator}-{newest} answers `unsupported` for the others."
@@ -162,6 +152,6 @@ def _names_missing(message: str, operator: str) -> bool:
 
 def _sentence(subject: str, exception: str, operators: list[str]) -> str:
     return (
-        f"{subject}: most cases of {named_operators(operators)} end in {exception}. A missing operator is reported by"
+        f"{subject}: most cases of {name_list(operators)} end in {exception}. A missing operator is reported by"
         " NotImplementedError, or by the answer `unsupported` of a harness; its cases then fail no run."
     )

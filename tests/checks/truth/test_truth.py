@@ -100,7 +100,10 @@ def test_evaluate_exactly_agrees_with_a_computation_in_double() -> None:
             exact = evaluate_exactly(model, feeds)[0]
         except NoFormula:
             continue
-        wide = evaluate(model, feeds, VARIANTS["plain"])[0]
+        try:
+            wide = evaluate(model, feeds, VARIANTS["plain"])[0]
+        except NotImplementedError:  # onnx's reference lacks the operator
+            continue
         compared.add(node.operator)
         with np.errstate(all="ignore"):
             np.testing.assert_allclose(wide.astype(float), exact.astype(float), rtol=1e-6, atol=1e-12, err_msg=name)
