@@ -19,7 +19,7 @@ from report_sample_optimizers import (
     TIES,
     optimizer_run,
 )
-from runs_in_memory import list_results, with_fields, with_results
+from runs_in_memory import list_results, with_fields, with_records, with_results
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.select import Select
 
@@ -155,6 +155,14 @@ def test_clauses_page_lists_clauses_without_case(show: Show) -> None:
     page = show(small_run(clauses=clauses), address="#view=clauses")
     assert page.text("#page .uncovered") == "adam.lonely No <b>case</b> is about this."
     assert "6 of 7 clauses" in page.text("#page")
+
+
+def test_clauses_page_of_cases_without_clauses_lists_none(show: Show) -> None:
+    run = small_run()
+    cases = [with_fields(one, clauses=[]) for one in run.cases.values()]
+    page = show(with_records(run, cases, list_results(run)), address="#view=clauses")
+    assert page.text("#page h1") == "Clauses"
+    assert not page.driver.find_elements(By.CSS_SELECTOR, "#page .uncovered")
 
 
 def test_clause_and_count_link_to_cases(show: Show) -> None:
