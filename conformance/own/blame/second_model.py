@@ -137,7 +137,8 @@ def _float_types(model: onnx.ModelProto) -> dict[str, int]:
     """Return the element types of the inputs and outputs of a model that have floating-point numbers."""
     values = (*required_inputs(model.graph), *model.graph.output)
     types = {value.name: value.type.tensor_type.elem_type for value in values}
-    return {name: type for name, type in types.items() if type and is_floating(dtype_of(type))}
+    known = {*onnx.TensorProto.DataType.values()} - {onnx.TensorProto.UNDEFINED}
+    return {name: type for name, type in types.items() if type in known and is_floating(dtype_of(type))}
 
 
 def _with_types(model: LoadedModel, types: Mapping[str, int]) -> LoadedModel:

@@ -232,6 +232,9 @@ def complete(model: onnx.ModelProto, name: str) -> None:
     """
     for holder in (model.graph, *model.functions):
         _sort_nodes(holder, frozenset(), name)
+    for value in model.graph.output:
+        if value.type.tensor_type.elem_type not in onnx.TensorProto.DataType.values():
+            raise ModelError("output-without-shape.type", name=name, output=value.name)
     lacking = [value for value in model.graph.output if not _is_declared(value)]
     inferred = (
         {value.name: value for value in with_inferred_types(inline_functions(model)).graph.output} if lacking else {}

@@ -266,6 +266,17 @@ def test_steps_that_lose_accuracy_are_ordered_by_their_own_error(tmp_path: Path,
     assert losses[1]["since_inputs"] == losses[1]["own"]
 
 
+@pytest.mark.parametrize("element_type", [-1, 99])
+def test_output_of_an_unknown_type_is_refused(tmp_path: Path, command: Any, element_type: int) -> None:
+    first = write(tmp_path / "first.onnx")
+    model = onnx.load(first)
+    model.graph.output[0].type.tensor_type.elem_type = element_type
+    (tmp_path / "second.onnx").write_bytes(model.SerializeToString())
+    for pair in ((first, tmp_path / "second.onnx"), (tmp_path / "second.onnx", first)):
+        ended = command("blame", *pair, "-b", "reference", "--no-isolation")
+        assert_bad_input(ended, "model.output-without-shape")
+
+
 def test_float16_model_gets_the_inputs_of_the_float_model_rounded(tmp_path: Path, command: Any) -> None:
     first = write(tmp_path / "first.onnx")
     model = onnx.load(first)
