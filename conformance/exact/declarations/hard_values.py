@@ -24,7 +24,7 @@ from conformance.exact.declarations.declaration_tables import (
     declarations,
     operator_name,
 )
-from conformance.exact.models.arrays import Array, dtype_of, is_floating, type_name
+from conformance.exact.models.arrays import Array, is_floating, type_number
 from conformance.exact.models.graphs import normal_domain
 from conformance.exact.models.model_building import SPLITMIX64_INCREMENT, splitmix64, unit_fractions
 
@@ -407,9 +407,9 @@ def hard_numbers_of(node: onnx.NodeProto, opset: int, values: Mapping[str, Array
 def _makes_type_of(declaration: OperatorDeclaration, node: onnx.NodeProto) -> bool:
     """Return whether a declaration has the output type that an attribute `to` of a node chooses, if there is one."""
     given = declaration.types.get("T2", ())
-    names = TYPE_SETS[given] if isinstance(given, str) else given
-    chosen = [type_name(dtype_of(each.i)) for each in node.attribute if each.name == "to"]
-    return "to" not in declaration.attributes or not names or all(each in names for each in chosen)
+    numbers = set(map(type_number, TYPE_SETS[given] if isinstance(given, str) else given))
+    chosen = {each.i for each in node.attribute if each.name == "to"}
+    return "to" not in declaration.attributes or not numbers or chosen <= numbers
 
 
 def input_places(node: onnx.NodeProto) -> dict[str, int]:
