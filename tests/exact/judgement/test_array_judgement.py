@@ -208,6 +208,21 @@ class TestOperators:
             assert judgement.verdict == "not judged"
         assert judge("Gemm", [a, b, np.float32(3)], [np.array([[np.nan]], np.float32)]).wrong == 1
 
+    @pytest.mark.parametrize(
+        ("indices", "is_wrong"),
+        [
+            ([2, 8], False),  # the order of each matrix, behind the elements of the first matrix
+            ([4, 5], False),  # the order of the whole tensor
+            ([2, 2], True),
+            ([1, 8], True),
+        ],
+    )
+    def test_column_major_order_counts_the_elements_of_all_matrices(self, indices: list[int], is_wrong: bool):
+        x = np.zeros((1, 2, 2, 3), np.float32)
+        x[..., 0, 1] = 1
+        outputs = [np.ones((1, 2, 1, 1), np.float32), np.reshape(indices, (1, 2, 1, 1))]
+        assert judge("MaxPool", [x], outputs, kernel_shape=[2, 3], storage_order=1).is_wrong == is_wrong
+
     def test_list_is_a_sequence(self):
         assert judge("SequenceAt", [[X, Y], np.int64(1)], [Y])
         assert not judge("SequenceAt", [[X, Y], np.int64(1)], [X])

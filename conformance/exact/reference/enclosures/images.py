@@ -96,30 +96,44 @@ def _max_pool(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
 
 
 def _places_of_largest(node: Node, X: Enclosure, kernel: Sequence[int], pads: Pads) -> Tensor:
-    """Return the places of the largest elements in the flattened tensor; the page decides between no equal elements.
-
-    The page does not state either how the column-major order counts several matrices.
-    """
+    """Return the places of the largest elements in the flattened tensor; the page decides between no equal elements."""
     if not X.is_exact:
         raise Unsupported("rounding of an input decides the indices of MaxPool")
-    is_column_major = bool(node.attributes.get("storage_order", 0))
-    counts = np.arange(prod(X.shape[2:]), dtype=np.float64).reshape(X.shape[2:], order="F" if is_column_major else "C")
-    planes = np.arange(prod(X.shape[:2]), dtype=np.float64).reshape(*X.shape[:2], *[1] * len(kernel))
-    elements, places = (
-        np.asarray(windows(array, node, kernel, pads, -np.inf)) for array in (X.value, planes * counts.size + counts)
-    )
-    is_largest = (elements == elements.max(axis=0)) & (places >= 0)
-    low, high = (
-        extreme(np.where(is_largest, places, fill), axis=0) for extreme, fill in ((np.min, np.inf), (np.max, -np.inf))
-    )
-    is_undetermined = low != high
-    if is_column_major and planes.size > 1:
-        is_undetermined = np.ones_like(is_undetermined)
-    is_undetermined |= np.isnan(elements).any(axis=0)
-    low, high = np.where(is_undetermined, 0, low), np.where(is_undetermined, X.value.size - 1, high)
-    if not is_undetermined.any():
+    elements = np.asarray(windows(X.value, node, kernel, pads, -np.inf))
+    is_largest = elements == elements.max(axis=0)
+    is_undetermined = np.isnan(elements).any(axis=0)
+    ends = []
+    for numbers in _numberings(node, X.shape):
+        places = np.asarray(windows(numbers, node, kernel, pads, -np.inf))
+        is_found = is_largest & (places >= 0)
+        ends.append(np.min(np.where(is_found, places, np.inf), axis=0))
+        ends.append(np.max(np.where(is_found, places, -np.inf), axis=0))
+        is_undetermined |= ends[-2] != ends[-1]
+    low = np.where(is_undetermined, 0, np.min(ends, axis=0))
+    high = np.where(is_undetermined, X.value.size - 1, np.max(ends, axis=0))
+    if (low == high).all():
         return low.astype(np.int64)
     return between(low, high, np.dtype(np.int64))
+
+
+def _numberings(node: Node, shape: Sequence[int]) -> list[Array]:
+    """Return the admissible numbers of the elements of a tensor (N, C, spatial sizes) in its storage order.
+
+    The page does not state whether the column-major order is one of each matrix, as in ONNX Runtime, or of the whole
+    tensor. The matrices have an order too.
+    """
+    count = prod(shape[2:])
+    planes = prod(shape[:2])
+
+    def numbered(sizes: Sequence[int], order: str) -> Array:
+        return np.arange(prod(sizes), dtype=np.float64).reshape(sizes, order=order)  # type: ignore[call-overload,no-any-return]
+
+    if not node.attributes.get("storage_order", 0):
+        return [numbered(shape, "C")]
+    own = numbered([1, 1, *shape[2:]], "F")
+    ones = [1] * (len(shape) - 2)
+    by_matrix = [numbered([*shape[:2], *ones], order) * count + own for order in "CF"]
+    return by_matrix if planes == 1 else [*by_matrix, numbered(shape, "F")]
 
 
 def _average_pool(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
