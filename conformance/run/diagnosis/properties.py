@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import onnx
 
-from conformance.exact.models.arrays import type_name
+from conformance.exact.models.arrays import format_of, is_floating, type_name
 from conformance.exact.models.graphs import MAIN_DOMAINS, onnx_op_type, top_level_graphs
 from conformance.exact.models.input_files import fed_input_names, initializer_arrays
 from conformance.exact.models.summaries import shortest_decimal
@@ -138,6 +138,9 @@ def _operand_properties(
     else:
         kinds = ("floating-point" if array.dtype.kind in "fV" else "integer" for _, array in tensors)
         yield from (f"have {kind} operands of {node.op_type}" for kind in kinds)
+        for name, array in tensors:
+            if is_floating(array.dtype) and array.size:
+                numbers[f"a magnitude of {name}"].append(_largest_magnitude(array))
     for name, array in tensors:
         yield from _shape_properties(array, numbers)
         yield from (f"have {what} in {name}" for what in _data_properties(array))
@@ -180,6 +183,12 @@ def _data_properties(array: Array) -> Iterator[str]:
         yield "a negative number"
     if (values > 0).any():
         yield "a positive number"
+
+
+def _largest_magnitude(array: Array) -> float:
+    """Return the largest magnitude of the elements; an infinity counts as the largest number of the type, NaN as 0."""
+    largest = float(format_of(array.dtype).largest)
+    return float(np.nan_to_num(np.abs(array.astype(np.float64)), nan=0, posinf=largest).max())
 
 
 def _has_subnormal(array: Array) -> bool:

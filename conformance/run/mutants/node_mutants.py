@@ -22,6 +22,7 @@ Some mistakes have no meaning, and are no mutants:
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
@@ -803,6 +804,10 @@ def _with_one_period(run: NodeRun) -> NodeRun | None:
     return _with_input(run, 1, np.minimum(pads, sizes)) if (pads > sizes).any() else None
 
 
+FIRST_SOFTMAX_OF_ONE_AXIS = 13
+"""First version of Softmax that normalizes along one axis, and not along all axes from the given one."""
+
+
 def order_rules(run: NodeRun) -> Iterator[Rule]:
     """Yield mistakes in the order of integers of TopK: a kernel compares other numbers, and returns the right ones."""
     X, K = run.inputs if len(run.inputs) == 2 else (None, None)
@@ -817,6 +822,33 @@ def order_rules(run: NodeRun) -> Iterator[Rule]:
         compared["compares negated integers"] = negated
     for mistake, other in compared.items():
         yield mistake, partial(_if_distinguished, partial(_with_own_elements, other, X))
+
+
+def _exponentials(run: NodeRun, right: Answers, computed: Any = None) -> Answers | None:
+    """Return the output of Softmax if exponentials of the input as it is are divided by their sum.
+
+    Args:
+        computed: the type of the exponentials; None for that of the input.
+    """
+    X = run.inputs[0]
+    is_flat = run.schema.since_version < FIRST_SOFTMAX_OF_ONE_AXIS
+    axis = run.values.get("axis", 1 if is_flat else -1)
+    if X is None or (is_flat and not X.ndim):
+        return None
+    places = tuple(range(axis % X.ndim, X.ndim)) if is_flat else axis
+    with np.errstate(all="ignore"):
+        powers = np.exp(X.astype(computed or X.dtype))
+        return [_changed(right[0], (powers / powers.sum(places, keepdims=True)).astype(X.dtype))]
+
+
+NO_MAXIMUM = "does not subtract the maximum"
+
+
+def wider_rules(run: NodeRun) -> Iterator[Rule]:
+    """Yield the mistakes of Softmax as a kernel makes them that computes in float; they only name mistakes."""
+    first = run.inputs[0] if run.node.op_type == "Softmax" else None
+    if first is not None and first.dtype.itemsize < np.dtype(np.float32).itemsize:
+        yield NO_MAXIMUM, partial(_exponentials, run, computed=np.float32)
 
 
 def _with_own_elements(other: NodeRun, X: Array, _: Answers) -> Answers | None:
@@ -908,6 +940,8 @@ def special_rules(run: NodeRun) -> Iterator[Rule]:
             yield mistake, partial(_by_formula, formula, run.inputs)
     if run.node.op_type == "TopK":
         yield from order_rules(run)
+    if run.node.op_type == "Softmax":
+        yield NO_MAXIMUM, partial(_if_distinguished, partial(_exponentials, run))
     for mistake, change in CHANGES.get(run.node.op_type, {}).items():
         changed = change(run)
         if changed is not None:
@@ -956,18 +990,21 @@ def explaining_mistakes(
 
 
 def failing_mistakes(run: NodeRun, right: Answers, among: Collection[str]) -> set[str]:
-    """Return the mistakes of some that give wrong outputs on a node, even if their rounding is the most favourable."""
-    return {
-        mistake
-        for mistake, changed in _changed_answers(run, right, among)
-        if len(changed) != len(right) or any(_is_far(*pair) for pair in zip(changed, right, strict=True))
-    }
+    """Return the mistakes of some that give wrong outputs on a node, even if their rounding is the most favourable.
+
+    A mistake that can be computed in several types must be wrong in each of them.
+    """
+    are_wrong: dict[str, bool] = defaultdict(lambda: True)
+    for mistake, changed in _changed_answers(run, right, among):
+        is_far = len(changed) != len(right) or any(_is_far(*pair) for pair in zip(changed, right, strict=True))
+        are_wrong[mistake] &= is_far
+    return {mistake for mistake, is_far in are_wrong.items() if is_far}
 
 
 def _changed_answers(run: NodeRun, right: Answers, among: Collection[str] | None) -> Iterator[tuple[str, Answers]]:
     """Yield the mistakes that have a meaning on a node, with their outputs."""
-    newest = (_mutant(run, *rule) for rule in newest_version_rules(run))
-    for mutant in chain(node_mutants(run, [answer.expected for answer in right]), newest):
+    further = (_mutant(run, *rule) for rule in chain(newest_version_rules(run), wider_rules(run)))
+    for mutant in chain(node_mutants(run, [answer.expected for answer in right]), further):
         if among is None or mutant.mistake in among:
             changed = mutant.compute(right)
             if changed is not None:

@@ -15,6 +15,7 @@ from conformance.run.mutants.node_mutants import (
     NodeRun,
     differs_where_determined,
     explaining_mistakes,
+    failing_mistakes,
     node_mutants,
 )
 
@@ -136,6 +137,17 @@ class TestMistakesOfParts:
         assert found.mistakes == ("computes the newest version",)
         assert mistake_text("Softmax", *found.mistakes) == mutants_by_id()["softmax.as_opset_13"].description
         assert "Clip-13" in mistake_text("Clip", *found.mistakes)
+
+
+@pytest.mark.parametrize("computed", [np.float16, np.float32])
+def test_softmax_without_subtracted_maximum_is_named_in_both_types_of_its_exponentials(computed):
+    run = node_run("Softmax", [np.array([[1, 2, 3], [4, 5, 100]], np.float16)])
+    with np.errstate(all="ignore"):
+        powers = np.exp(run.inputs[0].astype(computed))
+        output = (powers / powers.sum(-1, keepdims=True)).astype(np.float16)
+    assert explaining_mistakes(run, [output]) == {"does not subtract the maximum"}
+    small = node_run("Softmax", [np.array([[1, 2, 20]], np.float16)])
+    assert failing_mistakes(small, small.answers(), ["does not subtract the maximum"]) == set()
 
 
 def test_mistake_of_an_optional_input_needs_the_input():
