@@ -88,7 +88,9 @@ def _spoil(draw: st.DrawFn, holder: list[Any]) -> None:
     while isinstance(container[key], dict | list) and container[key] and draw(st.integers(0, 9)):
         container = container[key]
         key = draw(st.sampled_from(sorted(container))) if isinstance(container, dict) else _index(draw, container)
-    match draw(st.sampled_from(["replace", "replace", "replace", "remove", "double", "wrap", "rename"])):
+    match draw(st.sampled_from(["replace", "replace", "replace", "remove", "double", "wrap", "rename", "point"])):
+        case "point" if type(container[key]) is int and abs(container[key]) < 2**53:
+            container[key] = float(container[key])  # 1.0 is an integer of JSON Schema
         case "remove" if container is not holder:
             del container[key]
         case "double" if isinstance(container, list) and container is not holder:

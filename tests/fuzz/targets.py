@@ -119,14 +119,14 @@ def write(example: Example, folder: Path) -> None:
 @contextmanager
 def bounded() -> Iterator[None]:
     """Ignore the allowed exceptions; raise `FuzzFailure` if the block exceeds the time limit."""
-    before = signal.signal(signal.SIGPROF, _raise_overtime)
-    signal.setitimer(signal.ITIMER_PROF, MAX_SECONDS)
+    before = signal.signal(signal.SIGVTALRM, _raise_overtime)
+    signal.setitimer(signal.ITIMER_VIRTUAL, MAX_SECONDS)
     try:
         with suppress(ConformanceError, SubjectFailure):
             yield
     finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
-        signal.signal(signal.SIGPROF, before)
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
 
 
 def _raise_overtime(*_: object) -> None:

@@ -28,6 +28,7 @@ from conformance.exact.reference.numbers.bounded import BoundedNumber
 from conformance.exact.reference.numbers.ieee_system import IeeeSystem
 from conformance.exact.reference.numbers.interval_system import IntervalSystem, exact_value
 from conformance.exact.reference.operators.sequences import SequenceValue
+from conformance.exact.reference.time_limits import limit_evaluation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -124,7 +125,7 @@ def answers_for_graph(graph: Graph, inputs: Sequence[Array], level: Level) -> li
         Unsupported: a node cannot be evaluated.
     """
     system = IntervalSystem(strict=level is not Level.MUST)
-    with decimals.exact_context(_float_arrays(inputs)):
+    with limit_evaluation(), decimals.exact_context(_float_arrays(inputs)):
         values = graph.run(inputs, system)
         if not all(value.choices is None or _has_single_choice(value.choices) for value in values):
             accept = _accept_all_choices if level is Level.MUST else _accept_faithful_choices
@@ -152,7 +153,7 @@ def bounds_for_accuracy(
     graph = Graph.from_model(onnx.load_model_from_string(model))
     system = IntervalSystem(strict=level is not Level.MUST, accuracy=accuracy)
     try:
-        with decimals.exact_context(inputs):
+        with limit_evaluation(), decimals.exact_context(inputs):
             return [_answer(value).bound for value in graph.run(inputs, system)]
     except EVALUATION_ERRORS as error:
         raise Unsupported(f"a formula fails: {error}") from error
@@ -275,7 +276,8 @@ def evaluate(model: onnx.ModelProto, inputs: Sequence[Any] | Mapping[str, Any], 
     """
     graph = Graph.from_model(model)
     arrays = _arrange_inputs(graph, inputs)
-    with decimals.exact_context(_float_arrays([*arrays, *graph.initializers.values()])):
+    given_floats = _float_arrays([*arrays, *graph.initializers.values()])
+    with limit_evaluation(), decimals.exact_context(given_floats):
         return [_to_array(value) for value in graph.run(arrays, IeeeSystem(rounds=declared))]
 
 

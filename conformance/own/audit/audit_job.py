@@ -501,7 +501,7 @@ def _recording_errors(folder: Path) -> Iterator[None]:
     try:
         with state_errors(folder):
             yield
-    except (DecodeError, KeyError, ValueError) as error:
+    except (DecodeError, KeyError, TypeError, ValueError) as error:  # a size that is 1.0 has the wrong type
         raise JobError("malformed-recording", folder=folder, error=error) from None
     except JobError as error:
         if error.code != "job.state-unusable":

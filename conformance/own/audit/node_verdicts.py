@@ -39,6 +39,7 @@ from conformance.exact.reference.node_enclosures import (
 from conformance.exact.reference.nodes import TOO_LARGE
 from conformance.exact.reference.numbers.enclosure import Enclosure
 from conformance.exact.reference.oracle import EVALUATION_ERRORS
+from conformance.exact.reference.time_limits import limit_evaluation
 from conformance.exact.reference.tolerances import NARROW, SILENCES
 from conformance.own.graphs.arithmetic import operation_count
 from conformance.own.graphs.cutting import GraphParts, inferred_shape, part_of
@@ -407,6 +408,35 @@ class ModelJudge:
         if refusal := exposed.refused.get(first):
             return structs.replace(unjudged, reason=f"the subject does not run the node alone: {refusal}")
         try:
+            with limit_evaluation():
+                found = self._compare(unjudged, known, before, outputs)
+        except Unsupported as error:
+            return structs.replace(unjudged, reason=str(error))
+        names_elements = found.worst or found.should_worst or found.open_element
+        is_plain = found.verdict is NodeVerdict.CORRECT and not names_elements
+        if key is not None and is_plain and len(self._remembered) < MAX_REMEMBERED_NODES:
+            self._remembered[key] = found
+        return found
+
+    def _compare(
+        self,
+        unjudged: JudgedNode,
+        known: Mapping[str, TensorOrSequence],
+        before: set[int],
+        outputs: Mapping[str, Array],
+    ) -> JudgedNode:
+        """Return the judgement of a node.
+
+        Args:
+            unjudged: its judgement without a comparison.
+            known: its operands by name.
+            before: the numbers of the nodes that computed its hidden operands.
+            outputs: its exposed outputs by name.
+        """
+        number = unjudged.number
+        node = self.nodes[number]
+        exposed = self._exposed
+        try:
             limit = None if self._options.all_elements or _is_cheap(unjudged) else samples.SAMPLED_ABOVE
             enclosed = enclose_part(self._scope, node, known, outputs, limit, self._check_size)
         except Unsupported as error:
@@ -437,12 +467,7 @@ class ModelJudge:
                 element_type = element_type or next(types, None)
         unjudged = structs.replace(unjudged, type=element_type, segment=tuple(sorted(before)), text=enclosed.change)
         unjudged = structs.replace(unjudged, is_sampled=enclosed.is_sample)
-        found = verdict_of_comparison(unjudged, comparison)
-        names_elements = found.worst or found.should_worst or found.open_element
-        is_plain = found.verdict is NodeVerdict.CORRECT and not names_elements
-        if key is not None and is_plain and len(self._remembered) < MAX_REMEMBERED_NODES:
-            self._remembered[key] = found
-        return found
+        return verdict_of_comparison(unjudged, comparison)
 
     def _check_size(self, part: samples.Sample) -> None:
         """Raise `Unsupported` if the operands and outputs of a part, without constants, are too large."""

@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from msgspec import structs
 
-from conformance.base.verdicts import Level
+from conformance.base.verdicts import Level, Unsupported
 from conformance.exact.declarations.exact_sums import WITH_LONG_AXES, exact_sums, probed_terms, short_mean
 from conformance.exact.declarations.hard_values import free_operands, hard_elements, hard_numbers_of, input_places
 from conformance.exact.models.graphs import is_operator, main_opset, names_taken_by, subgraphs_of, with_inferred_types
 from conformance.exact.models.input_files import DeclaredInput, required_input_names
+from conformance.exact.reference.time_limits import limit_evaluation
 from conformance.own.audit.node_verdicts import JudgedNode, NodeVerdict, judge_last
 from conformance.own.graphs.cutting import GraphParts
 from conformance.own.graphs.intermediate_values import Exposure, SubjectRefused, run_each
@@ -239,7 +240,11 @@ def _probe(
         {**given, **dict(zip(made, outputs, strict=True))} for given, outputs in zip(probes, results, strict=True)
     ]
     values += _short_means(parts, exposed, subject, number, kinds.keys())
-    judged = [(judge_last(model, [number], exposed, {**own, **each}), each) for each in values]
+    try:
+        with limit_evaluation():
+            judged = [(judge_last(model, [number], exposed, {**own, **each}), each) for each in values]
+    except Unsupported as error:
+        return ProbedNode(_unjudged(number, node, f"on hard values, {error}"), numbers, 0, model_runs=1)
     worst, given = max(judged, key=lambda each: _rank(each[0]))
     known = {**(exposed.values if worst.verdict is NodeVerdict.WRONG else own), **given}
     done = sum(each.verdict is not NodeVerdict.NOT_JUDGED for each, _ in judged)

@@ -27,6 +27,7 @@ from conformance.exact.reference.enclosures.machine_learning import MAP_OPERATOR
 from conformance.exact.reference.node_enclosures import NodeScope, answer_of, enclose_by_any_text, evaluate_nodes
 from conformance.exact.reference.numbers.enclosure import Enclosure, Tensor
 from conformance.exact.reference.oracle import Answer, quiet_evaluation
+from conformance.exact.reference.time_limits import limit_evaluation
 from conformance.exact.reference.tolerances import NARROW
 from conformance.own.graphs.cutting import complete_part
 from conformance.own.graphs.model_inputs import (
@@ -301,6 +302,14 @@ def _why_no_part(nodes: Sequence[onnx.NodeProto]) -> str:
 
 def _sized(part: Part, earlier: EarlierAnswers, *, has_values: bool) -> _Sized | Unsupported:
     """Return a part with sizes that a case can have, and with its operands; otherwise the reason why it has none."""
+    try:
+        with limit_evaluation():
+            return _choose_sizes(part, earlier, has_values=has_values)
+    except Unsupported as reason:
+        return reason
+
+
+def _choose_sizes(part: Part, earlier: EarlierAnswers, *, has_values: bool) -> _Sized | Unsupported:
     if not has_values and any(map(_has_values_in_attributes, part.nodes)):
         return Unsupported("its attributes have values of the model, which --no-values leaves out")
     reason = Unsupported("its tensors are large, and their sizes cannot be reduced")
@@ -359,6 +368,7 @@ def _shapes(part: Part, smaller: Part) -> str:
     return ", ".join(texts)
 
 
+@limit_evaluation()
 def _case(uses: _Uses, earlier: EarlierAnswers, *, has_values: bool) -> Case:
     """Return a part as a case with the data sets for which the reference has an answer.
 

@@ -7,17 +7,11 @@ times slower. `limit_cpu_time`, at the end of this module, stops the oracle afte
 
 from __future__ import annotations
 
-import ctypes
 import hashlib
-import signal
-import threading
-import time
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import onnx
@@ -34,13 +28,14 @@ from conformance.exact.reference.numbers.enclosure import Enclosure
 from conformance.exact.reference.numbers.number_system import NumberSystem
 from conformance.exact.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 from conformance.exact.reference.oracle import Answer, answers_for_graph
+from conformance.exact.reference.time_limits import CpuTimeoutError, limit_cpu_time
 from conformance.run.mutants.mutant import read_graph
 from conformance.studies.search.distractors import SHOULD_NAMES
 from conformance.studies.search.drawn_example import AnyExample, DrawnExample
 from conformance.studies.search.example import Example
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from conformance.exact.models.arrays import Array
     from conformance.exact.reference.graph import Graph
@@ -282,110 +277,3 @@ def case_id(example: AnyExample) -> str:
         for array in inputs:
             hashed.update(array.tobytes())
     return f"{CASE_PREFIX}{example.operator.lower().replace('.', '_')}_{hashed.hexdigest()[:12]}"
-
-
-class CpuTimeoutError(Exception):
-    """A computation exceeded its limit of processor time."""
-
-
-@contextmanager
-def limit_cpu_time(seconds: float) -> Iterator[None]:
-    """Stop the body of a `with` statement when it has used `seconds` of processor time.
-
-    In the main thread a signal stops the body. Other threads receive no signals, so a second thread watches their
-    clock. (The workers of Dask run chunks in threads.)
-
-    Raises:
-        CpuTimeoutError: the body exceeded the limit.
-    """
-    is_main = threading.current_thread() is threading.main_thread()
-    with _limit_by_signal(seconds) if is_main else _limit_by_watcher(seconds):
-        yield
-
-
-REPEAT_SIGNAL_SECONDS = 0.1
-"""Processor time between two signals after the limit."""
-
-
-@contextmanager
-def _limit_by_signal(seconds: float) -> Iterator[None]:
-    before = signal.signal(signal.SIGVTALRM, _raise_timeout)
-    # The signal is repeated, because Python ignores an exception that is raised in a callback of its garbage collector.
-    signal.setitimer(signal.ITIMER_VIRTUAL, seconds, REPEAT_SIGNAL_SECONDS)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-        signal.signal(signal.SIGVTALRM, before)
-
-
-def _raise_timeout(*_: Any) -> None:
-    raise CpuTimeoutError
-
-
-@contextmanager
-def _limit_by_watcher(seconds: float) -> Iterator[None]:
-    watch = _CpuWatcher(threading.get_ident(), seconds)
-    watch.start()
-    has_come = False
-    try:
-        yield
-    except CpuTimeoutError:
-        has_come = True
-        raise
-    finally:
-        if watch.end() and not has_come:
-            _wait_for_timeout_error()
-
-
-class _CpuWatcher(threading.Thread):
-    """A thread that raises `CpuTimeoutError` in another thread when that thread has used its processor time."""
-
-    def __init__(self, watched: int, seconds: float) -> None:
-        super().__init__(daemon=True)
-        self._watched = watched
-        self._clock = _cpu_clock(watched)
-        self._last = self._clock() + seconds
-        self._over = threading.Event()
-        self._raising = threading.Lock()
-        self._has_raised = False
-
-    def run(self) -> None:
-        """Raise the error in the watched thread when its time is used up.
-
-        The method sleeps for the remaining time, reads the clock of the thread, and repeats.
-        """
-        while (left := self._last - self._clock()) > 0:
-            if self._over.wait(left):
-                return
-        with self._raising:
-            if not self._over.is_set():
-                self._has_raised = True
-                ctypes.pythonapi.PyThreadState_SetAsyncExc(
-                    ctypes.c_ulong(self._watched), ctypes.py_object(CpuTimeoutError)
-                )
-
-    def end(self) -> bool:
-        """Stop watching, and return whether the error was raised. The watched thread calls this method."""
-        with self._raising:
-            self._over.set()
-            return self._has_raised
-
-
-def _wait_for_timeout_error() -> None:
-    """Run Python code until the interpreter raises the pending `CpuTimeoutError` in this thread.
-
-    The error is not cancelled: the interpreter would then check for a pending error forever.
-    """
-    while True:
-        time.sleep(0)
-
-
-def _cpu_clock(thread: int) -> Callable[[], float]:
-    """Return a function that returns the processor time of a thread in seconds.
-
-    On systems that do not measure it (macOS), the function returns wall time.
-    """
-    if not hasattr(time, "pthread_getcpuclockid"):
-        return time.monotonic
-    return partial(time.clock_gettime, time.pthread_getcpuclockid(thread))

@@ -239,8 +239,14 @@ def _refuse_constant(constant: str) -> None:
     raise ValueError(constant)
 
 
+def _read_number(text: str) -> float | int:
+    """Return a number with a point or an exponent; a whole one is an integer, as in JSON Schema: 1.0 is 1."""
+    number = float(text)
+    return int(number) if number.is_integer() else number
+
+
 _ENCODER = json.JSONEncoder(separators=(",", ":"))
-_DECODER = json.JSONDecoder(parse_constant=_refuse_constant, object_pairs_hook=distinct_keys)
+_DECODER = json.JSONDecoder(parse_float=_read_number, parse_constant=_refuse_constant, object_pairs_hook=distinct_keys)
 
 
 def max_output_bytes(limits: Limits, given_bytes: int) -> int:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
 import onnx
 import pytest
+from onnx import helper
 
 from conformance.exact.judgement import samples
 from conformance.exact.judgement.node_comparison import enclose_part
 from conformance.exact.judgement.samples import special_places
+from conformance.exact.reference import time_limits
 from conformance.exact.reference.node_enclosures import NodeScope, enclose
 from conformance.own.audit import node_verdicts
 from conformance.own.audit.node_verdicts import JudgementOptions, NodeVerdict, judge_nodes
@@ -167,3 +170,24 @@ def test_node_whose_judgement_takes_too_many_operations_is_not_judged(monkeypatc
         assert judged.verdict is verdict
     assert judged.reason is not None
     assert "--shape" in judged.reason
+
+
+def test_node_whose_expected_values_take_too_long_is_not_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = onnx.parser.parse_graph("""
+        g (float[2] X, int64 M, bool c) => (float[2] Y) {
+            Y = Loop (M, c, X) <body = body (int64 i, bool go, float[2] a) => (bool next, float[2] b) {
+                next = Identity (go)
+                b = Neg (a)
+            }>
+        }""")
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8)
+    zeros = np.zeros(2, np.float32)
+    values: dict[str, Any] = {"X": zeros, "M": np.array(600), "c": np.array(True), "Y": zeros}
+    monkeypatch.setattr("conformance.exact.reference.time_limits._ended", Counter())
+    verdicts = []
+    for seconds in (60.0, 0.01, 1e9):
+        monkeypatch.setattr("conformance.exact.reference.time_limits.MAX_EVALUATION_SECONDS", seconds)
+        [judged] = judge_nodes(model, ExposedValues(values, {}, []))
+        verdicts.append(judged.verdict)
+    assert verdicts == [NodeVerdict.CORRECT, NodeVerdict.NOT_JUDGED, NodeVerdict.CORRECT]
+    assert time_limits._ended.total() == 1

@@ -24,6 +24,7 @@ from conformance.base.verdicts import Level
 from conformance.corpus.cases.case import CaseKind
 from conformance.corpus.factors.wrapping import BuiltModel, Context
 from conformance.corpus.passes.eliminate_nop_monotone_argmax import PASS_NAME, eliminate
+from conformance.exact.reference.time_limits import CpuTimeoutError, limit_cpu_time
 from conformance.run.diagnosis.diagnosis_run import SEARCH_TAG
 from conformance.run.mutants import catalogue
 from conformance.studies.search.distractors import NAMES, NAMES_WITHOUT_FUNCTIONS, SHOULD_NAMES
@@ -33,7 +34,7 @@ from conformance.studies.search.failing_examples import to_case
 from conformance.studies.search.named_mutants import NamedMutant, mutants_sentence, name_mutants
 from conformance.studies.search.program_example import ProgramExample
 from conformance.studies.search.random_rows import starts_for
-from conformance.studies.search.search_cases import CpuTimeoutError, NoExpectedOutputsError, limit_cpu_time
+from conformance.studies.search.search_cases import NoExpectedOutputsError
 from conformance.studies.search.search_sampling import sample_examples
 from conformance.studies.search.shrinking import shrink
 from conformance.subjects.adapters.reference import ReferenceBackend

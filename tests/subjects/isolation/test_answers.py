@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import re
 import sys
@@ -20,7 +21,8 @@ from conformance.exact.models.arrays import dtype_of, type_name
 from conformance.exact.models.model_validity import has_more_fields
 from conformance.run.results.results_file import read_results
 from conformance.subjects.calling.harness import NUMPY_TYPES, READ_SUFFIX, numpy_type, read_tensor, write_output
-from conformance.subjects.isolation.proxies import take_packed, take_tensor, write_packed
+from conformance.subjects.isolation.protocol import parse_answer
+from conformance.subjects.isolation.proxies import decode_value, take_packed, take_tensor, write_packed
 
 # Hostile answers of a harness: each is a verdict, the results can be read, and the suite stays under a gibibyte.
 
@@ -88,6 +90,13 @@ def test_hostile_answer_is_a_verdict_and_memory_stays_below_a_gibibyte(process, 
     assert (row.verdict, ended.status) == (verdict, 1)
     assert message in row.message
     assert peak < MOST_MEBIBYTES
+
+
+def test_whole_number_with_a_point_is_an_integer():
+    output = {"dtype": "float", "shape": [1.0], "data": "AACAPw=="}
+    answer = parse_answer(json.dumps({"seq": 1.0, "outputs": [output], "changed": [0.0]}).encode(), "run", 1)
+    assert answer["changed"][0].bit_length() == 0
+    assert decode_value(answer["outputs"][0]).tolist() == [1.0]
 
 
 def test_every_attack_of_the_harness_is_tested():
