@@ -19,9 +19,10 @@ from generators import (
 from generators.declarations.families import coverage_lines
 from generators.exact_scalars import with_siblings
 from generators.patterns import cases as pattern_cases
+from generators.patterns import draw_pattern
 from generators.training_optimizers import table as training_optimizers
 
-__all__ = ["GENERATORS", "coverage_lines", "pattern_cases"]
+__all__ = ["GENERATORS", "coverage_lines", "draw_pattern", "pattern_cases"]
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

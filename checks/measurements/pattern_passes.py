@@ -1,8 +1,10 @@
 """Passes written by hand for the patterns of `generate --passes`, and their mutants: each forgets one condition.
 
 python -m checks.measurements.pattern_passes FOLDER
+python -m checks.measurements.pattern_passes --search COUNT
 
-FOLDER has the corpus of `generate --passes`. A pass is a rule: a node, or a node and the producer of an operand, the
+FOLDER has the corpus of `generate --passes`. With `--search`, the first COUNT examples of `search -o` take its place,
+which has patterns in random surroundings. A pass is a rule: a node, or a node and the producer of an operand, the
 conditions for the rewrite, and the rewrite. The script prints the mutants that no case detects and the correct passes
 that fail a case, and exits with 1 if there is a correct pass that fails, or if fewer than 97 % of the mutants are
 detected.
@@ -14,6 +16,7 @@ import sys
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property, partial
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +25,7 @@ import onnx
 from onnx import helper
 from onnx.reference import ReferenceEvaluator
 
+from checks.mutation.search_score import optimizer_examples
 from conformance.base.verdicts import Verdict
 from conformance.corpus.cases.case_loading import load_case
 from conformance.corpus.cases.corpus import open_corpus
@@ -105,7 +109,7 @@ class Site:
             if tensor.name == name:
                 return array_of(tensor)
         for node in self.graph.node:
-            if node.op_type == "Constant" and name in node.output:
+            if node.op_type == "Constant" and name in node.output and node.attribute[0].name == "value":
                 return array_of(node.attribute[0].t)
         return None
 
@@ -192,6 +196,7 @@ class Rule:
                     self.rewrite(site)
                     if site.first is not None:
                         after.graph.node.remove(site.first)
+                        _forget(after.graph, site.first.output)
                     return after
             except (TypeError, ValueError, IndexError, AttributeError, AssertionError):
                 if not forgotten:
@@ -210,6 +215,12 @@ class Rule:
                 producer = scope.producer(node.input[place]) if len(node.input) > place else None
                 if producer is not None and producer.op_type in self.first:
                     yield Site(model, node, producer, place)
+
+
+def _forget(graph: onnx.GraphProto, names: Sequence[str]) -> None:
+    """Remove the declarations of removed values."""
+    for value in [value for value in graph.value_info if value.name in names]:
+        graph.value_info.remove(value)
 
 
 def _inverse(s: Site) -> bool:
@@ -752,10 +763,21 @@ RULES = (
 """The passes. Each is correct: the conditions of `COMMON` and its own hold wherever it rewrites."""
 
 
-def main(folder: Path) -> int:
-    """Judge all passes and mutants on the corpus of a folder, and print the score."""
+def corpus_tasks(folder: Path) -> dict[str, OptimizerTask]:
+    """Return the tasks of a corpus by the id of the case."""
     corpus = open_corpus(folder)
-    tasks: dict[str, Any] = {id: OptimizerTask.of(load_case(corpus, case)) for id, case in corpus.cases.items()}
+    tasks = {id: OptimizerTask.of(load_case(corpus, case)) for id, case in corpus.cases.items()}
+    return {id: task for id, task in tasks.items() if task is not None}
+
+
+def searched_tasks(count: int, seed: int = 0) -> dict[str, OptimizerTask]:
+    """Return the tasks of the first examples of `search -o` that are judged, by the number of the example."""
+    examples = takewhile(lambda entry: entry[0] <= count, optimizer_examples(seed))
+    return {f"example {number}": example.task for number, example in examples}
+
+
+def main(tasks: Mapping[str, OptimizerTask]) -> int:
+    """Judge all passes and mutants on tasks, and print the score."""
     counts: Counter[str] = Counter()
     for rule in RULES:
         fired = 0
@@ -785,7 +807,9 @@ def main(folder: Path) -> int:
             verdicts = ((id, judge_rewrite(optimize, (), task)) for id, task in wider)
             found = next((id for id, outcome in verdicts if outcome.verdict is not Verdict.PASS), None)
             counts["detected"] += found is not None
-            if found is None:
+            if found is not None:
+                print(f"  {rule.name} without {name}: detected by {found}")
+            else:
                 print(f"  {rule.name} without {name}: not detected, {len(wider)} further cases: {wider[0][0]}")
     share = counts["detected"] / max(counts["mutants"], 1)
     print(f"{counts['detected']} of {counts['mutants']} mutants detected ({share:.1%}), {counts['equal']} never differ")
@@ -794,4 +818,5 @@ def main(folder: Path) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1])))
+    given = sys.argv[1:]
+    sys.exit(main(searched_tasks(int(given[1])) if given[0] == "--search" else corpus_tasks(Path(given[0]))))

@@ -34,7 +34,8 @@ that of a matrix X and its `index`. `<<TABLES: TEXT>>` is the text for each comb
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from copy import deepcopy
+from dataclasses import dataclass, replace
 from itertools import chain, cycle, dropwhile, product
 from string import Template
 from typing import TYPE_CHECKING
@@ -121,6 +122,105 @@ EFFECTS = {
 }
 
 
+class _Tables(dict[str, "Sequence[Row]"]):
+    """The tables of a text by name. The rows of covering arrays are computed on first use."""
+
+    def __init__(self, arrays: Mapping[str, TextRows], *, around_first: bool) -> None:
+        super().__init__(TABLES)
+        self.arrays = dict(arrays)
+        self._around_first = around_first
+
+    def __missing__(self, table: str) -> Sequence[Row]:
+        self[table] = _numbered_rows(self.arrays[table], around_first=self._around_first)
+        return self[table]
+
+
+@dataclass(frozen=True)
+class CaseTemplate:
+    """A paragraph of cases, with what the paragraphs before it declare.
+
+    Attributes:
+        family: the family of the cases.
+        content: the lines, with the options and the data of the family.
+        words: the fragments by name.
+        levels: by factor and level, the cells of the row of `levels`.
+        tables: the tables of the text.
+    """
+
+    family: str
+    content: str
+    words: Mapping[str, str]
+    levels: Mapping[str, Mapping[str, Row]]
+    tables: _Tables
+
+    @property
+    def table_names(self) -> list[str]:
+        """The tables of which each combination of rows has a case."""
+        each = re.search(r"; each ([\w ]+)", self.content.splitlines()[1])
+        return each[1].split() if each else []
+
+    @property
+    def factors(self) -> dict[str, Sequence[str]]:
+        """The levels of the factors of these tables."""
+        arrays = [self.tables.arrays[table] for table in self.table_names if table in self.tables.arrays]
+        return {factor: levels for array in arrays for factor, levels in array.declaration.factors.items()}
+
+    def case(self, row: Row, changes: Mapping[str, ModelChange], replaced: Mapping[str, str] | None = None) -> Case:
+        """Return the case of a row.
+
+        Args:
+            row: the cells of one row of each table.
+            changes: functions that change the model, by the name or a tag of the case.
+            replaced: texts that replace others in the lines of the case.
+        """
+        words = {**self.words, "family": self.family, **row}
+        for factor in [factor for factor in row if factor in self.levels]:
+            words |= self.levels[factor].get(row[factor], {})
+        words["name"] = _expand(self.content.partition(": ")[0], words, self.tables)
+        tags = [f"{factor}={row[factor]}" for factor in self.factors]
+        modify = [changes[key] for key in (words["name"], *tags) if key in changes]
+        text = _expand(self.content, words, self.tables)
+        for old, new in (replaced or {}).items():
+            text = text.replace(old, new)
+        case = _case(self.family, text, modify)
+        return replace(case, tags=(*case.tags, *tags))
+
+
+def read_templates(
+    path: Path, arrays: Mapping[str, TextRows] | None = None, beginning: str = "", *, around_first: bool = False
+) -> Iterator[CaseTemplate]:
+    """Yield the paragraphs of cases of a text. The arguments are those of `read_cases`."""
+    fragments = dict(FRAGMENTS)
+    tables = _Tables(arrays or {}, around_first=around_first)
+    levels: dict[str, dict[str, dict[str, str]]] = {}
+    family = ""
+    options = ""
+    data: list[str] = []
+    for paragraph in re.split(r"\n\s*\n", beginning + path.read_text(encoding="utf-8")):
+        lines = [line.strip() for line in paragraph.strip().splitlines() if not line.startswith("#")]
+        match lines[0].split() if lines else []:
+            case []:
+                continue
+            case ["family", family]:
+                data = [line for line in lines[1:] if line.startswith(DATA)]
+                options = "".join(f"; {line}" for line in lines[1:] if line not in data)
+            case ["table", table]:
+                tables[table] = list(_rows(lines[1:]))
+            case ["levels", factor]:
+                for row in _rows(lines[1:]):
+                    levels.setdefault(factor, {}).setdefault(row[factor], {}).update(row)
+            case ["factors", table]:
+                pairs = (line.split(": ") for line in lines[1:])
+                declaration = FamilyDeclaration({factor: tuple(given.split(", ")) for factor, given in pairs})
+                tables.pop(table, None)
+                tables.arrays[table] = TextRows(declaration)
+            case [fragment] if fragment.startswith("$"):
+                fragments[fragment[1:]] = "\n".join(lines[1:])
+            case _:
+                content = "\n".join([lines[0], lines[1] + options, *data, *lines[2:]])
+                yield CaseTemplate(family, content, dict(fragments), deepcopy(levels), tables)
+
+
 def read_cases(
     path: Path,
     changes: Mapping[str, ModelChange] | None = None,
@@ -139,51 +239,9 @@ def read_cases(
         beginning: paragraphs that come before those of the text.
         around_first: whether a table of factors has the rows of `_rows_around_first`.
     """
-    fragments = dict(FRAGMENTS)
-    changes = changes or {}
-    arrays = arrays or {}
-    tables = dict(TABLES)
-    for table, array in arrays.items():
-        tables[table] = _numbered_rows(array)
-    levels: dict[str, dict[str, dict[str, str]]] = {}
-    family = ""
-    options = ""
-    data: list[str] = []
-    factors = {table: [*array.declaration.factors] for table, array in arrays.items()}
-    for paragraph in re.split(r"\n\s*\n", beginning + path.read_text(encoding="utf-8")):
-        lines = [line.strip() for line in paragraph.strip().splitlines() if not line.startswith("#")]
-        match lines[0].split() if lines else []:
-            case []:
-                continue
-            case ["family", family]:
-                data = [line for line in lines[1:] if line.startswith(DATA)]
-                options = "".join(f"; {line}" for line in lines[1:] if line not in data)
-            case ["table", table]:
-                tables[table] = list(_rows(lines[1:]))
-            case ["levels", factor]:
-                for row in _rows(lines[1:]):
-                    levels.setdefault(factor, {}).setdefault(row[factor], {}).update(row)
-            case ["factors", table]:
-                pairs = (line.split(": ") for line in lines[1:])
-                declaration = FamilyDeclaration({factor: tuple(given.split(", ")) for factor, given in pairs})
-                tables[table] = _numbered_rows(TextRows(declaration), around_first=around_first)
-                factors[table] = [*declaration.factors]
-            case [fragment] if fragment.startswith("$"):
-                fragments[fragment[1:]] = "\n".join(lines[1:])
-            case _:
-                content = "\n".join([lines[0], lines[1] + options, *data, *lines[2:]])
-                each = re.search(r"; each ([\w ]+)", lines[1])
-                names = each[1] if each else ""
-                tagged = [factor for table in names.split() for factor in factors.get(table, ())]
-                for row in _combined_rows(names, tables):
-                    words = {**fragments, "family": family, **row}
-                    for factor in [factor for factor in row if factor in levels]:
-                        words |= levels[factor].get(row[factor], {})
-                    words["name"] = _expand(lines[0].partition(": ")[0], words, tables)
-                    tags = [f"{factor}={row[factor]}" for factor in tagged]
-                    modify = [changes[key] for key in (words["name"], *tags) if key in changes]
-                    case = _case(family, _expand(content, words, tables), modify)
-                    yield replace(case, tags=(*case.tags, *tags))
+    for template in read_templates(path, arrays, beginning, around_first=around_first):
+        for row in _combined_rows(" ".join(template.table_names), template.tables):
+            yield template.case(row, changes or {})
 
 
 def _numbered_rows(array: TextRows, *, around_first: bool = False) -> list[Row]:

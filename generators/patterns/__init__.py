@@ -9,43 +9,69 @@ is optional, and the checks of graph optimizers judge its result.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import onnx
 
-from conformance.base.verdicts import Level, Unsupported
-from conformance.exact.reference.node_enclosures import answer_of, enclose, outputs_of_model
-from conformance.exact.reference.oracle import answers, quiet_evaluation
-from generators.eliminate_nop_monotone_argmax.case_texts import read_cases
+from conformance.base.verdicts import Level
+from conformance.corpus.factors.wrapping import BuiltModel
+from conformance.corpus.generation.expected_outputs import with_answers
+from conformance.exact.models.model_validity import is_fully_valid
+from generators.eliminate_nop_monotone_argmax.case_texts import CONDITION, read_cases, read_templates
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    import random
+    from collections.abc import Iterator, Sequence
 
     from conformance.corpus.cases.case import Case
+    from generators.eliminate_nop_monotone_argmax.case_texts import CaseTemplate
 
 FOLDER = Path(__file__).parent
 TEXTS = ("patterns", "moves", "arithmetic", "fusions", "scopes", "forms")
 """The texts with the families, in order."""
 
 
+FIRST_SHARE = 0.5
+"""Probability that a drawn pattern has the first condition: the pattern alone, which its surroundings can change."""
+
+OTHER_TYPES = ("double", "float16")
+"""Types that a drawn pattern can have in place of float."""
+
+
 def cases() -> Iterator[Case]:
     """Yield the cases of all families."""
-    common = (FOLDER / "common.txt").read_text(encoding="utf-8") + "\n"
     for name in TEXTS:
-        for case in read_cases(FOLDER / f"{name}.txt", beginning=common, around_first=True):
-            yield _with_answers(replace(case, tags=("pattern", *case.tags[1:])))
+        for case in read_cases(FOLDER / f"{name}.txt", beginning=_common(), around_first=True):
+            yield with_answers(replace(case, tags=("pattern", *case.tags[1:])))
 
 
-def _with_answers(case: Case) -> Case:
-    """Return a case with the answers of enclosures of its nodes, if the oracle has none or none of level `must`."""
+def _common() -> str:
+    return (FOLDER / "common.txt").read_text(encoding="utf-8") + "\n"
+
+
+@cache
+def templates() -> Sequence[CaseTemplate]:
+    """Return the paragraphs of cases of all texts."""
+    return [template for name in TEXTS for template in read_templates(FOLDER / f"{name}.txt", beginning=_common())]
+
+
+def draw_pattern(chance: random.Random) -> BuiltModel | None:
+    """Return the model and the data of any combination of levels; None if they make no valid case of level `must`."""
+    template = chance.choice(templates())
+    row = {"number": "000"}
+    for factor, levels in template.factors.items():
+        row[factor] = levels[0] if factor == CONDITION and chance.random() < FIRST_SHARE else chance.choice(levels)
+    for table in template.table_names:
+        if table not in template.tables.arrays:
+            row |= chance.choice(template.tables[table])
+    other = {"float[": f"{chance.choice(OTHER_TYPES)}["} if chance.random() < 1 / 6 else {}
     try:
-        found = [answers(case.model, inputs, case.level) for inputs in case.data_sets]
-        if case.level is not Level.MUST or not any(each.indeterminacy for outputs in found for each in outputs):
-            return case
-    except Unsupported:
-        pass
-    model = onnx.load_model_from_string(case.model)
-    with quiet_evaluation():
-        enclosed = [outputs_of_model(enclose, model, inputs) for inputs in case.data_sets]
-    return replace(case, answers=tuple(tuple(map(answer_of, outputs)) for outputs in enclosed))
+        with np.errstate(all="ignore"):
+            case = template.case(row, {}, other)
+    except (ValueError, KeyError, AssertionError, onnx.parser.ParseError):
+        return None  # the levels exclude each other
+    is_usable = case.level is Level.MUST and len(case.data_sets) > 0 and is_fully_valid(case.model)
+    return BuiltModel(case.model, case.data_sets[:1]) if is_usable else None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -36,12 +36,35 @@ from conformance.exact.models.arrays import Array, tensor_of
 from conformance.exact.models.input_files import DeclaredInput, GraphInputs, fed_input_names
 from conformance.exact.models.model_validity import check_model, has_schemas
 from conformance.exact.models.summaries import MAX_SHOWN_ELEMENTS, format_true_indices, model_summary, tensor_preview
-from conformance.exact.reference.oracle import Answer, answers
+from conformance.exact.reference.node_enclosures import answer_of, enclose, outputs_of_model
+from conformance.exact.reference.oracle import Answer, answers, quiet_evaluation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from conformance.corpus.cases.case import Case
+
+
+def with_answers(case: Case) -> Case:
+    """Return a case with the answers of enclosures of its nodes, if the oracle has none or none of level `must`."""
+    try:
+        found = [answers(case.model, inputs, case.level) for inputs in case.data_sets]
+        if case.level is not Level.MUST or not any(each.indeterminacy for outputs in found for each in outputs):
+            return case
+    except Unsupported:
+        pass
+    model = onnx.load_model_from_string(case.model)
+    return replace(case, answers=tuple(tuple(enclosed_answers(model, inputs)) for inputs in case.data_sets))
+
+
+def enclosed_answers(model: onnx.ModelProto, inputs: Sequence[Any]) -> list[Answer]:
+    """Return the answers of enclosures of the nodes of a model.
+
+    Raises:
+        Unsupported: a node has no enclosure.
+    """
+    with quiet_evaluation():
+        return [answer_of(each) for each in outputs_of_model(enclose, model, inputs)]
 
 
 def case_files(case: Case, generator: str) -> dict[str, bytes]:

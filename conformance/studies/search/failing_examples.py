@@ -16,17 +16,18 @@ from conformance.base.serialization.decoding import Count, MalformedError, Store
 from conformance.base.verdicts import Level, Verdict
 from conformance.corpus.cases.case import Case, CaseKind
 from conformance.corpus.cases.corpus import missing_and_unexpected_files, read_manifest
+from conformance.corpus.generation.expected_outputs import with_answers
 from conformance.corpus.generation.write_corpus import generate
 from conformance.exact.clauses import clauses
 from conformance.exact.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 from conformance.run.diagnosis.diagnosis_run import SEARCH_TAG
 from conformance.studies.search.drawn_example import AnyExample, DrawnExample
-from conformance.studies.search.evaluation import expected_rewrite
+from conformance.studies.search.evaluation import confirming_case, expected_rewrite, is_of_pass
 from conformance.studies.search.example import ARGMAX
+from conformance.studies.search.program_example import ProgramExample
 from conformance.studies.search.search_cases import (
     CASE_PREFIX,
     NoExpectedOutputsError,
-    build_oracle_case,
     case_id,
     drawn_answers,
 )
@@ -81,6 +82,8 @@ def relevant_clauses(example: SampledExample, kind: str) -> tuple[str, ...]:
     Args:
         kind: a `CaseKind`, as for `to_case`.
     """
+    if kind == CaseKind.PASS and not is_of_pass(example):
+        return ("monotone.valid", "monotone.interface")
     if kind == CaseKind.PASS:
         return ("monotone.fires",) if example.chain else ("monotone.adjacent",)
     if example.operator == ARGMAX:
@@ -98,6 +101,8 @@ def describe(example: AnyExample, conditions: Iterable[str]) -> str:
         conditions: the names of the features without which the failure disappears; see `find_conditions`.
     """
     texts = describe_conditions(example, conditions)
+    if isinstance(example, ProgramExample) and example.rewritten:
+        return f"A pattern of {' and '.join(example.rewritten)} with {', '.join(texts) or 'plain surroundings'}"
     return f"{example.operator} computes with {', '.join(texts) or 'plain operands, attributes and surroundings'}"
 
 
@@ -198,8 +203,9 @@ class FailingExamples:
         for failure in self:
             kind = CaseKind.PASS if kinds[failure.subject] is SubjectKind.OPTIMIZER else CaseKind.NODE
             example = failure.read()
-            if _is_fully_determinate(example, self.job):
+            if _is_fully_determinate(example, kinds[failure.subject], self.job.level):
                 case = to_case(example, kind, self.job.level, failure.conditions, failure.mutants)
+                case = case if kind == CaseKind.NODE or is_of_pass(example) else with_answers(case)
                 cases.setdefault(case.id, ("search", case))
         generate(directory, list(cases.values()), CORPUS_VERSION, lambda _: None, is_versioned=False)
 
@@ -239,9 +245,9 @@ def saved_versions(chunks: Iterable[ChunkResult]) -> dict[str, str]:
     return versions
 
 
-def _is_fully_determinate(example: AnyExample, job: SearchJob) -> bool:
+def _is_fully_determinate(example: AnyExample, kind: str, level: Level) -> bool:
     try:
-        build_oracle_case(example, job.level, whole=True)
+        confirming_case(kind, example, level)
     except NoExpectedOutputsError:
         return False
     return True

@@ -19,7 +19,7 @@ import onnx
 from conformance.base.serialization.decoding import MalformedError, StoredRecord
 from conformance.corpus.factors.wrapping import BuiltModel, Context
 from conformance.corpus.passes.eliminate_nop_monotone_argmax import PASS_NAME
-from conformance.exact.models.arrays import Array, array_of, tensor_of, type_name
+from conformance.exact.models.arrays import array_of, type_name
 from conformance.exact.models.graphs import (
     all_graphs,
     all_nodes,
@@ -46,7 +46,7 @@ from conformance.studies.search.example import (
     tensor_array,
     tensor_document,
 )
-from conformance.studies.search.random_programs import draw_program
+from conformance.studies.search.random_programs import draw_program, with_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -98,6 +98,12 @@ class ProgramExample:
         """The other tested operators of the program."""
         present = {node.op_type for node in all_nodes(self.model)} - {self.operator}
         return tuple(op_type for op_type in TESTED if op_type in present)
+
+    @cached_property
+    def rewritten(self) -> tuple[str, ...]:
+        """The operators of a program of patterns alone, which has no tested operator; else empty."""
+        present = [node.op_type for node in all_nodes(self.model) if node.op_type != "Constant"]
+        return () if self.operator in present else tuple(dict.fromkeys(present))
 
     @property
     def attributes(self) -> Mapping[str, Any]:
@@ -273,27 +279,7 @@ def _smaller_sizes(example: ProgramExample) -> Iterator[ProgramExample]:
     for size in sorted({size for array in arrays for size in array.shape if size > 1}, reverse=True):
         for new_size in (1, 2):
             if new_size < size:
-                yield _with_size(example, size, new_size)
-
-
-def _with_size(example: ProgramExample, size: int, new_size: int) -> ProgramExample:
-    def part(array: Array) -> Array:
-        return array[tuple(slice(new_size) if each == size else slice(None) for each in array.shape)].copy()
-
-    model = copy_of(example.model)
-    for tensor in all_tensors(model):
-        array = array_of(tensor)
-        resized = (
-            np.where(array == size, new_size, array) if array.ndim == 1 and array.dtype == np.int64 else part(array)
-        )
-        tensor.CopyFrom(tensor_of(resized.astype(array.dtype), tensor.name))
-    for graph in all_graphs(model):
-        for value in (*graph.input, *graph.output, *graph.value_info):
-            for dimension in value.type.tensor_type.shape.dim:
-                if dimension.dim_value == size:
-                    dimension.dim_value = new_size
-    data_sets = tuple(tuple(map(part, run)) for run in example.built.data_sets)
-    return replace(example, built=BuiltModel(model.SerializeToString(deterministic=True), data_sets))
+                yield replace(example, built=with_size(example.built, size, new_size))
 
 
 def _plainer_elements(example: ProgramExample) -> Iterator[ProgramExample]:

@@ -22,11 +22,24 @@ from conformance.base.errors import ConformanceError
 from conformance.corpus.factors.name_factors import NAME_KINDS, PLAIN_NAMES, rename_values_of
 from conformance.corpus.factors.training_factors import USUAL_ATTRIBUTES
 from conformance.corpus.factors.wrapping import IR_VERSION, BuiltModel
+from conformance.corpus.generation.generators import bundled_package
 from conformance.corpus.passes.eliminate_nop_monotone_argmax import ALONG_AXIS, PASS_NAME
-from conformance.exact.models.arrays import Array, dtype_of, tensor_of, type_number
-from conformance.exact.models.graphs import graph_edges
+from conformance.exact.models.arrays import Array, array_of, dtype_of, tensor_of, type_name, type_number
+from conformance.exact.models.graphs import (
+    MAIN_DOMAINS,
+    all_graphs,
+    all_nodes,
+    all_tensors,
+    called_name,
+    function_name,
+    graph_edges,
+    infer_shapes,
+    main_opset,
+)
+from conformance.exact.models.input_files import fed_input_names, required_input_names
 from conformance.exact.models.model_building import argmax_shape, make_value_info
 from conformance.exact.models.model_validity import is_fully_valid
+from conformance.exact.models.renaming import Renamer
 from conformance.exact.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 from conformance.studies.search.distributions import spread_indices
 from conformance.studies.search.example import CHAIN_OPERATORS
@@ -123,6 +136,18 @@ OTHER_TYPES = {
 
 CHAIN_CONSTANTS = (1.0, 0.0, 2.0, 0.5, -1.0, 3.0)
 """Second operands of the operators of `CHAINS`; with 1 or 0 some of them are copies."""
+
+PATTERN_PROGRAMS_SHARE = 0.75
+"""Share of the programs about graph optimizers that consist of patterns in the first place."""
+
+MAX_PATTERN_DRAWS = 30
+"""The most declared patterns that are drawn until one has the opset of the program."""
+
+OTHER_SIZE_SHARE = 0.4
+"""Probability that a size of a declared pattern is changed."""
+
+MAX_PATTERN_SIZE = 7
+"""The largest size to which a size of a declared pattern is changed."""
 
 ZERO_SHARE = 0.04
 
@@ -257,6 +282,9 @@ class DrawnProgram:
         runs: for each run, the values of the inputs by name.
         inputs: the inputs of the main graph.
         constants: the constants of chains by type, shape and bytes.
+        pattern_functions: the functions of declared patterns.
+        pattern_count: the number of declared patterns.
+        domains: the versions of the domains that declared patterns import.
     """
 
     chance: random.Random
@@ -266,6 +294,9 @@ class DrawnProgram:
     functions: list[DrawnFunction] = field(default_factory=list)
     main: DrawnGraph = field(default_factory=DrawnGraph)
     constants: dict[tuple[str, tuple[int, ...], bytes], list[TypedName]] = field(default_factory=dict)
+    pattern_functions: list[onnx.FunctionProto] = field(default_factory=list)
+    pattern_count: int = 0
+    domains: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         chance = self.chance
@@ -278,6 +309,9 @@ class DrawnProgram:
         first = chance.choice(usable[: chance.choice((4, 6, len(usable)))])
         self.shapes = [first, first, first, chance.choice(usable)]
         self.runs: list[dict[str, Array]] = [{} for _ in range(chance.choice((1, 1, 2, 2, 3)))]
+        self.has_patterns = self.operator == PASS_NAME and self.is_likely(PATTERN_PROGRAMS_SHARE)
+        if self.has_patterns and (built := draw_declared(chance)):
+            self.opset = main_opset(onnx.load_model_from_string(built.model))
 
     def is_likely(self, probability: float) -> bool:
         """Draw whether something is the case."""
@@ -317,11 +351,12 @@ class DrawnProgram:
         dtype = dtype_of(type_number(type))
         chance = self.chance
         if type == "bool":
-            return np.array(self.is_likely(0.6))
+            return np.array([self.is_likely(0.6) for _ in range(prod(shape))]).astype(bool).reshape(shape)
         if type == "int64" and not shape and self.is_training:
             return np.array(chance.choice((0, 1, 2, 3, 5, 10)), dtype)
-        if dtype.kind == "i":
-            return np.array([chance.randint(-4, 9) for _ in range(prod(shape))], dtype).reshape(shape)
+        if dtype.kind in "iu":
+            least = -4 if dtype.kind == "i" else 0
+            return np.array([chance.randint(least, 9) for _ in range(prod(shape))], dtype).reshape(shape)
         size = prod(shape)
         distinct = min(size, DISTINCT_ELEMENTS) if self.is_training else size
         numbers = [
@@ -415,7 +450,7 @@ class DrawnProgram:
         for _ in range(count):
             kinds = {self.tested: 5, self.twin: 2, self.plain: 4, self.scalar: 1.5, self.call: 1.5}
             if self.operator == PASS_NAME:
-                kinds[self.pattern] = 4
+                kinds |= {self.pattern: 4, self.declared: 50 if self.has_patterns else 2}
             if scope.depth < MAX_DEPTH and scope.executions * 3 < MAX_EXECUTIONS:
                 kinds |= {self.branch: 2.5, self.loop: 2, self.scan: 0.7}
             self.chance.choices([*kinds], [*kinds.values()])[0](scope)
@@ -688,6 +723,75 @@ class DrawnProgram:
                 return None
         return self.add(scope, kind, taken, like=TypedName("", to, sizes), **given)
 
+    def declared(self, scope: DrawnGraph) -> None:
+        """Add a pattern of the declarations with other names and sizes; further statements may read all its values."""
+        draws = (draw_declared(self.chance) for _ in range(MAX_PATTERN_DRAWS))
+        patterns = ((onnx.load_model_from_string(built.model), built.data_sets[0]) for built in draws if built)
+        model, arrays = next((pair for pair in patterns if main_opset(pair[0]) == self.opset), (None, ()))
+        if model is None:
+            self.pattern(scope)
+            return
+        self.pattern_count += 1
+        prefix = f"p{self.pattern_count}_"
+        model = infer_shapes(model)
+        graph = model.graph
+        self._own_domains(model, prefix)
+        given = dict(zip(fed_input_names(graph, len(arrays)), arrays, strict=False))
+        required = {*required_input_names(graph)}
+        declared = [value for value in graph.input if value.name in required]
+        taken = {value.name: self._pattern_input(scope, value, given[value.name]).name for value in declared}
+        overridable = {prefix + value.name for value in graph.input if value.name not in required}
+        for each in all_graphs(model):
+            for value in (*each.input, *each.output, *each.value_info):
+                for size in value.type.tensor_type.shape.dim:
+                    size.ClearField("dim_param")  # the sizes of two patterns may differ
+        Renamer(prefix.__add__).rename_graph(graph, {}, lambda name: taken.get(name) or prefix + name)
+        for tensor in graph.initializer:
+            value = self.define(scope, type_name(dtype_of(tensor.data_type)), tensor.dims, name=tensor.name)
+            scope.hold(value, array_of(tensor), is_initializer=scope.parameters is None)
+            if scope is self.main and tensor.name in overridable:
+                self.overridable.append(value)
+        scope.nodes.extend(graph.node)
+        made = {name for node in graph.node for name in node.output}
+        known = {value.name: value for value in (*graph.value_info, *graph.output)}
+        for name in filter(made.__contains__, known):
+            tensor = known[name].type.tensor_type
+            if tensor.HasField("shape") and dtype_of(tensor.elem_type).kind in "biuf":
+                self.define(scope, *_declared_type(known[name]), name=name)
+
+    def _own_domains(self, model: onnx.ModelProto, prefix: str) -> None:
+        """Put the functions of a pattern into a domain of their own, and add the functions and imports."""
+        calls = {*map(function_name, model.functions)}
+        own = {domain: f"{domain}.{prefix}" for domain, *_ in calls}
+        for node in all_nodes(model):
+            if called_name(node) in calls:
+                node.domain = own[node.domain]
+        for function in model.functions:
+            function.domain = own[function.domain]
+            for entry in (entry for entry in function.opset_import if entry.domain in own):
+                function.opset_import.add(domain=own[entry.domain], version=entry.version)
+        self.pattern_functions += model.functions
+        imported = {entry.domain: entry.version for entry in model.opset_import if entry.domain not in MAIN_DOMAINS}
+        self.domains |= imported | {new: imported.get(domain, 1) for domain, new in own.items()}
+
+    def _pattern_input(self, scope: DrawnGraph, declared: onnx.ValueInfoProto, array: Array) -> TypedName:
+        """Return a value for an input of a pattern: a visible one, an input of the model, or a constant."""
+        type, shape = _declared_type(declared)
+        is_float = array.dtype.kind == "f"
+        if is_float and self.is_likely(0.4):
+            return self.pick(scope, type, array.shape)
+        name = self._numbered_name(self._taken_names(scope) | self._taken_names(self.main), "w")
+        if scope.function is None and self.is_likely(0.85):
+            value = self.define(self.main, type, shape, name=name)
+            self.inputs.append(value)
+            for number, run in enumerate(self.runs):
+                elements = self.chance.sample([*array.flat], array.size) if number and is_float else array
+                run[name] = np.array(elements, array.dtype).reshape(array.shape)
+            return value
+        value = self.define(scope, type, array.shape, name=name)
+        scope.hold(value, array, is_initializer=scope.parameters is None)
+        return value
+
     def shared_constant(self, scope: DrawnGraph, elements: Any, type: str = "int64") -> TypedName:
         """Return a constant of given elements: often one that other nodes read, also in an outer graph."""
         array = np.array(elements, dtype_of(type_number(type)))
@@ -910,7 +1014,7 @@ class DrawnProgram:
     def _imports(self, opsets: Mapping[str, int]) -> list[onnx.OperatorSetIdProto]:
         """Return the imports of some versions by domain, and those of the training optimizers if they are tested."""
         tested = {each.domain: each.version for each in TRAINING_OPTIMIZERS.values()} if self.is_training else {}
-        return [helper.make_opsetid(*opset) for opset in {**opsets, **tested}.items()]
+        return [helper.make_opsetid(*opset) for opset in {**opsets, **tested, **self.domains}.items()]
 
     # the model
 
@@ -933,13 +1037,56 @@ class DrawnProgram:
             graph.value_info.extend(value.info for value in known if self.is_likely(0.5))
         if self.is_likely(0.5):
             _shuffle_nodes(graph, chance)
-        functions = [function.proto for function in self.functions]
+        functions = [*(function.proto for function in self.functions), *self.pattern_functions]
         chance.shuffle(functions)
-        imports = self._imports({"": self.opset, **({DOMAIN: 1} if functions else {})})
+        imports = self._imports({"": self.opset, **({DOMAIN: 1} if self.functions else {})})
         model = helper.make_model(graph, functions=functions, ir_version=IR_VERSION, opset_imports=imports)
         data_sets = tuple(tuple(run[value.name] for value in self.inputs) for run in self.runs)
         built = BuiltModel(model.SerializeToString(deterministic=True), data_sets)
         return rename_values_of(built, chance.choice([*NAME_KINDS]) if self.is_likely(0.15) else PLAIN_NAMES)
+
+
+def draw_declared(chance: random.Random) -> BuiltModel | None:
+    """Return a pattern of the declarations, often with another size; None if none is drawn or this is no checkout."""
+    package = bundled_package()
+    built: BuiltModel | None = package.draw_pattern(chance) if package else None
+    if built is None or not all(isinstance(array, np.ndarray) for array in built.data_sets[0]):
+        return None
+    sizes = sorted({size for array in built.data_sets[0] for size in array.shape if size > 1})
+    if sizes and chance.random() < OTHER_SIZE_SHARE:
+        other = with_size(built, chance.choice(sizes), chance.randint(1, MAX_PATTERN_SIZE))
+        built = other if is_fully_valid(other.model) else built
+    return built
+
+
+def with_size(built: BuiltModel, size: int, new_size: int) -> BuiltModel:
+    """Return a model in which every dimension of one size has another size; larger tensors repeat their elements."""
+
+    def part(array: Array) -> Array:
+        places = (np.arange(new_size if each == size else each) % max(each, 1) for each in array.shape)
+        return np.asarray(array[np.ix_(*places)])
+
+    model = onnx.load_model_from_string(built.model)
+    for tensor in all_tensors(model):
+        array = array_of(tensor)
+        resized = (
+            np.where(array == size, new_size, array) if array.ndim == 1 and array.dtype == np.int64 else part(array)
+        )
+        tensor.CopyFrom(tensor_of(resized.astype(array.dtype), tensor.name))
+    for graph in all_graphs(model):
+        for value in (*graph.input, *graph.output, *graph.value_info):
+            for dimension in value.type.tensor_type.shape.dim:
+                if dimension.dim_value == size:
+                    dimension.dim_value = new_size
+    data_sets = tuple(tuple(map(part, run)) for run in built.data_sets)
+    return BuiltModel(model.SerializeToString(deterministic=True), data_sets)
+
+
+def _declared_type(value: onnx.ValueInfoProto) -> tuple[str, tuple[int | None, ...]]:
+    """Return the name of the element type and the sizes of a declared tensor; None for a size that is not fixed."""
+    tensor = value.type.tensor_type
+    sizes = tuple(size.dim_value if size.HasField("dim_value") else None for size in tensor.shape.dim)
+    return type_name(dtype_of(tensor.elem_type)), sizes
 
 
 def _is_computed(scope: DrawnGraph, value: TypedName) -> bool:

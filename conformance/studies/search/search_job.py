@@ -20,11 +20,17 @@ from conformance.corpus.passes.eliminate_nop_monotone_argmax import PASS_NAME
 from conformance.exact.declarations.declaration_tables import declarations
 from conformance.studies.search.distributions import Combination  # noqa: TC001 - msgspec reads the annotations
 from conformance.studies.search.drawn_example import AnyExample, DrawnExample, draw_example
-from conformance.studies.search.evaluation import EvaluatedExample, FailureSignature, evaluate, failure_signature
+from conformance.studies.search.evaluation import (
+    EvaluatedExample,
+    FailureSignature,
+    confirming_case,
+    evaluate,
+    failure_signature,
+)
 from conformance.studies.search.example import ARGMAX, Example, ExampleDocument
 from conformance.studies.search.named_mutants import NamedMutant, name_mutants
 from conformance.studies.search.program_example import ProgramDocument, ProgramExample
-from conformance.studies.search.search_cases import NoExpectedOutputsError, build_oracle_case
+from conformance.studies.search.search_cases import NoExpectedOutputsError
 from conformance.studies.search.search_conditions import find_conditions, restore
 from conformance.studies.search.search_sampling import mix_examples, sample_examples
 from conformance.studies.search.shrinking import shrink
@@ -312,7 +318,7 @@ class _Failure:
     def is_of(self, example: AnyExample) -> bool | None:
         """Return whether an example fails in this way; None if it has an element that is not determinate."""
         try:
-            judged = evaluate(self.subject, build_oracle_case(example, self.job.level, whole=True))
+            judged = evaluate(self.subject, confirming_case(self.subject.kind, example, self.job.level))
             return failure_signature(self.subject, example, judged) == self.signature
         except (NoExpectedOutputsError, ValueError, IndexError, KeyError):
             return None
@@ -330,7 +336,7 @@ class _Failure:
         subject = self.subject
         small, tries = shrink(example, lambda smaller: not job.is_over and self.is_of(smaller) is True)
         if small is not example:
-            message = evaluate(subject, build_oracle_case(small, job.level)).message
+            message = evaluate(subject, confirming_case(subject.kind, small, job.level)).message
         is_of_numbers = subject.kind is SubjectKind.BACKEND and self.signature.verdict is Verdict.FAIL
         mutants = []
         if job.is_over:
