@@ -58,6 +58,7 @@ MIN_CASES = {
     "permuted": 24,
     "reshaped": 12,
     "converted": 18,
+    "exact_ties": 3,
     "named_functions": 12,
     "other_uses": 35,
     "two_indices": 10,
