@@ -7,6 +7,7 @@ the package `conformance`: the tested project may have a package of that name.
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from functools import partial
 from importlib.util import module_from_spec, spec_from_file_location
@@ -61,7 +62,8 @@ def _is_declared(parser: pytest.Parser, flag: str) -> bool:
 
 def _declaration(name: str, option: OptionEntry) -> tuple[str, dict[str, Any]]:
     """Return the name and the keyword arguments of `addoption` that declare an option of a run."""
-    help = option.help[0].lower() + option.help[1:].removesuffix(".").replace("%", "%%")
+    text = re.sub(r"--([a-z][a-z-]*)", _with_prefix, option.help)
+    help = text[0].lower() + text[1:].removesuffix(".").replace("%", "%%")
     if option.default is True:
         return f"--onnx-no-{name.replace('_', '-')}", {
             "dest": f"onnx_{name}",
@@ -80,6 +82,11 @@ def _declaration(name: str, option: OptionEntry) -> tuple[str, dict[str, Any]]:
     if option.type in {int, float}:
         given |= {"type": partial(_number, option)}
     return flag, given
+
+
+def _with_prefix(option: re.Match[str]) -> str:
+    """Return the name of an option of a run with the prefix of the plugin; other options stay."""
+    return f"--onnx-{option[1]}" if option[1].replace("-", "_") in _run_options() else option[0]
 
 
 def _number(option: OptionEntry, text: str) -> float:

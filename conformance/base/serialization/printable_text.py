@@ -10,6 +10,7 @@ import os
 import re
 import sys
 from contextlib import contextmanager
+from decimal import Decimal
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
@@ -76,6 +77,20 @@ def shorten_middle(text: str, max_length: int) -> str:
         return text
     end = (max_length - 1) // 2
     return f"{text[: max_length - 1 - end]}…{text[len(text) - end :]}"
+
+
+MAX_PLAIN_EXPONENT = 15
+MIN_PLAIN_EXPONENT = -6
+"""Exponents of ten with which `plain_decimal` writes all digits of a number."""
+
+
+def plain_decimal(text: str) -> str:
+    """Return a decimal as people write it, such as 100 for `1e+02` and 1e-9 for `1e-09`; other texts stay."""
+    mantissa, separator, exponent = text.partition("e")
+    if not separator or not exponent.lstrip("+-").isdigit():
+        return text
+    power = int(exponent)
+    return f"{Decimal(text):f}" if MIN_PLAIN_EXPONENT <= power <= MAX_PLAIN_EXPONENT else f"{mantissa}e{power}"
 
 
 def ratio_text(ratio: float, digits: int) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import html
 import math
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -59,7 +60,7 @@ MAX_SHOWN_ELEMENTS = 5
 MAX_EXACT_ELEMENTS = 4096
 """Number of elements of a tensor up to which `evaluate` computes with exact numbers, and not in double precision."""
 
-MAX_PASSAGE = 200
+MAX_PASSAGE = 300
 """Number of characters of the operator's page that a wrong element quotes."""
 
 UNDETERMINED = "every value is admissible, for example after an overflow"
@@ -70,6 +71,9 @@ REASONS = {
     "loose": "the bound is larger than the expected value, so that 0 is admissible too",
 }
 """Why compared elements are not judged, by the name of the mask in `Distances`."""
+
+NOTHING_JUDGED = "no value would be wrong here: give other operands, or leave the assertion out"
+"""What `assert_conforms` adds if it judged nothing."""
 
 RANDOM = "the operator returns random values, of which only type, shape and range are judged"
 
@@ -311,7 +315,7 @@ def assert_conforms(
         model_or_operator, inputs, outputs, opset=opset, level=level, max_elements=max_elements, **attributes
     )
     if not judgement:
-        raise AssertionError(str(judgement))
+        raise AssertionError(str(judgement) if judgement.is_wrong else f"{judgement}\n  {NOTHING_JUDGED}")
 
 
 def evaluate(
@@ -623,7 +627,10 @@ def _count(value: Any) -> int:
 
 
 def passage_text(node: onnx.NodeProto, scope: NodeScope) -> str:
-    """Return the part of the specification that states the results of a node, with its first words."""
+    """Return the part of the specification that states the results of a node.
+
+    The quoted words are the sentences that name an attribute of the node, or else the first words.
+    """
     domain = normal_domain(node.domain)
     version = scope.opsets.get(domain, 1)
     try:
@@ -632,5 +639,8 @@ def passage_text(node: onnx.NodeProto, scope: NodeScope) -> str:
         return f"{operator_text(node.op_type, node.domain)}, which onnx does not specify"
     document = f"onnx.defs {domain or 'ai.onnx'} {node.op_type}-{schema.since_version}"
     words = " ".join((specification_text(document, "summary") or "").split())
+    names = "|".join(re.escape(each.name) for each in node.attribute)
+    named = [each for each in re.split(r"(?<=\.)\s", words) if names and re.search(rf"\b(?:{names})\b", each)]
+    words = " … ".join(named) or words
     quoted = f"{words[:MAX_PASSAGE].rstrip()}…" if len(words) > MAX_PASSAGE else words
     return f"{document}, summary: {quoted}" if quoted else document

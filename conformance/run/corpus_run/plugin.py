@@ -402,8 +402,12 @@ class SessionPlugin(_CasePlugin):
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Print why the run fails."""
-        for reason in self.outcome.reasons if self.outcome is not None else ():
+        reasons = [] if self.outcome is None else self.outcome.reasons
+        for reason in reasons:
             terminalreporter.write_line(escape_line(f"FAILED onnx-conformance: {reason}"))
+        if reasons and not terminalreporter.stats.get("failed"):  # else the last line of pytest counts no failure
+            run = pytest.CollectReport("onnx-conformance", "failed", None, None)
+            terminalreporter.stats.setdefault("error", []).append(run)
 
 
 def _unexpected_text(result: Judged, entry: Expectation | None) -> str:

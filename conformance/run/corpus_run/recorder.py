@@ -33,9 +33,9 @@ from conformance.run.expectations.criterion_settings import Standing
 from conformance.run.results.failure_groups import CaseResult, FailureGrouper
 from conformance.run.results.missing_operators import (
     missing_operator_sentences,
-    older_versions_sentence,
+    older_versions_sentences,
     other_operators_sentence,
-    tested_versions,
+    unsupported_reasons,
 )
 from conformance.run.results.outcome_counts import count_node_shares, is_known_failure
 from conformance.run.results.recorded_environment import processor, subject_identity
@@ -55,7 +55,6 @@ from conformance.run.results.records import (
     effective_level,
 )
 from conformance.run.results.results_file import FORMAT, MAX_LINE_BYTES, encode_record, record_kind, unexpected_kind
-from conformance.run.results.violations import normalize_message
 from conformance.subjects.calling.request import adapter_digest
 from conformance.subjects.calling.subject_names import SubjectName
 
@@ -69,6 +68,7 @@ if TYPE_CHECKING:
     from conformance.run.corpus_run.resume import InterruptedRun
     from conformance.run.expectations.criterion import PassCriterion
     from conformance.run.results.failure_groups import FailureGroup
+    from conformance.run.results.missing_operators import UnsupportedReason
     from conformance.run.results.outcome_counts import NodeShare
     from conformance.run.results.records import CaseRecord, DiagnosisRecord
     from conformance.subjects.calling.subject_names import Subject
@@ -269,40 +269,11 @@ class AssessedResults:
 
     def older_versions(self) -> list[str]:
         """Return a sentence for each subject and operator that fails in old versions only, and passes in the newest."""
-        if Verdict.PASS not in self._verdicts.values():
-            return []
-        failing: dict[tuple[str, str], set[tuple[int, int] | None]] = {}
-        for subject, case in self._unexpected:
-            record = self._case_record(case)
-            failing.setdefault((subject, record.family), set()).add(tested_versions(record))
-        old = {
-            key: {each[0]: each[1] for each in versions if each is not None}
-            for key, versions in failing.items()
-            if all(each is not None and each[0] < each[1] for each in versions)
-        }
-        waiting = set(old)
-        subjects = {subject for subject, _ in old}
-        for (subject, case), verdict in self._verdicts.items():
-            if waiting and verdict is Verdict.PASS and subject in subjects:
-                record = self._case_record(case)
-                versions = tested_versions(record) if (subject, record.family) in waiting else None
-                waiting -= {(subject, record.family)} if versions is not None and len({*versions}) == 1 else set()
-        return [
-            older_versions_sentence(subject, operator, versions, max(versions.values()))
-            for (subject, operator), versions in old.items()
-            if (subject, operator) not in waiting
-        ]
+        return older_versions_sentences(self._unexpected, self._verdicts, self._case_record)
 
-    def unsupported_reasons(self) -> dict[str, list[tuple[str, int, str]]]:
-        """Return, by subject, each reason of unsupported cases, the number of the cases, and the first case."""
-        by_reason: dict[tuple[str, str], list[Result]] = {}
-        for result, _ in self._for_diagnosis:
-            if result.verdict is Verdict.UNSUPPORTED:
-                by_reason.setdefault((result.subject, normalize_message(result.message)), []).append(result)
-        found: dict[str, list[tuple[str, int, str]]] = {}
-        for (subject, _), own in sorted(by_reason.items(), key=lambda item: (-len(item[1]), item[0])):
-            found.setdefault(subject, []).append((own[0].message, len(own), own[0].case))
-        return found
+    def unsupported_reasons(self) -> dict[str, list[UnsupportedReason]]:
+        """Return the reasons of the unsupported cases of each subject, that of most cases first."""
+        return unsupported_reasons(result for result, _ in self._for_diagnosis)
 
     def other_operators(self, backends: Collection[str], selected: Collection[str]) -> list[str]:
         """Return a sentence for each backend on operators that have no case of their own in the suite's corpus.

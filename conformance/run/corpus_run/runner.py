@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from conformance.run.corpus_run.settings import Settings
     from conformance.run.expectations.criterion import MissingCause, PassCriterion
     from conformance.run.results.failure_groups import FailureGroup
+    from conformance.run.results.missing_operators import UnsupportedReason
     from conformance.run.results.outcome_counts import NodeShare, OutcomeCounts
     from conformance.run.results.records import Footer, Header, RecordedOutputs
     from conformance.subjects.calling.subject_names import Subject
@@ -72,7 +73,7 @@ class Outcome:
         missing_operators: a sentence for each subject that ends in an error where it seems to lack operators, or fails
             in older versions of an operator only.
         other_operators: a sentence for each backend of a first run on operators without cases of their own.
-        unsupported_reasons: by subject, each reason of unsupported cases, their number and the first of them.
+        unsupported_reasons: by subject, the reasons of unsupported cases.
         known_failures: a sentence for each known failure, if the options name the cases of the run.
     """
 
@@ -87,7 +88,7 @@ class Outcome:
     is_interrupted: bool = False
     missing_operators: Sequence[str] = ()
     other_operators: Sequence[str] = ()
-    unsupported_reasons: Mapping[str, Sequence[tuple[str, int, str]]] = field(default_factory=dict)
+    unsupported_reasons: Mapping[str, Sequence[UnsupportedReason]] = field(default_factory=dict)
     known_failures: Sequence[str] = ()
 
     def __bool__(self) -> bool:

@@ -34,6 +34,7 @@ from conformance.run.results.failure_groups import (
     location_file,
     violated_clause,
 )
+from conformance.run.results.missing_operators import unsupported_sentence
 from conformance.run.results.records import FLAG_GIVEN, ClauseRecord
 from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
 
@@ -186,7 +187,7 @@ def print_outcome(outcome: Outcome, options: OutputOptions) -> None:
     lines = [_selection_line(outcome), *(share.sentence for share in outcome.node_shares), *_notes(outcome)]
     lines += [counts.weaker_sentence] if counts.weaker_sentence else []
     lines += [*_group_lines(outcome, options.detail), *_unexplained(outcome, options.detail)]
-    lines += _unsupported(outcome) if options.detail is Detail.CASES else ()
+    lines += _unsupported(outcome, options.detail)
     lines += map(one_line, [*outcome.missing_operators, *outcome.other_operators])
     lines += [_next_command(outcome.groups, options)] if outcome.groups and options.keeps_corpus else []
     for line in lines:
@@ -299,13 +300,14 @@ def _unexplained(outcome: Outcome, detail: Detail) -> Iterator[str]:
     yield from [""] if shown or left or footer.undiagnosed else []
 
 
-def _unsupported(outcome: Outcome) -> Iterator[str]:
-    """Yield lines with the reasons of unsupported cases of each subject."""
+def _unsupported(outcome: Outcome, detail: Detail) -> Iterator[str]:
+    """Yield why most unsupported cases of each subject are unsupported; all reasons with -v."""
     for subject, reasons in outcome.unsupported_reasons.items():
-        yield f"{subject}: {count_cases(sum(count for _, count, _ in reasons))} unsupported"
-        for message, count, first in reasons[:MAX_UNSUPPORTED_REASONS]:
-            text = one_line(truncate_line(message.partition("\n")[0] or "no reason"))
-            yield f"  {text} ({count_cases(count)}, first {first})"
+        if detail is not Detail.CASES:
+            yield unsupported_sentence(subject, reasons) + (" (-v prints them)" if len(reasons) > 1 else "")
+            continue
+        yield f"{subject}: {count_cases(sum(reason.cases for reason in reasons))} unsupported"
+        yield from (f"  {reason.text}" for reason in reasons[:MAX_UNSUPPORTED_REASONS])
         if more := len(reasons) - MAX_UNSUPPORTED_REASONS:
             yield from [f"  and {more} more reasons"] if more > 0 else []
         yield ""

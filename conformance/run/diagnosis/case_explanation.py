@@ -102,7 +102,7 @@ def _accuracy_lines(corpus: Corpus, case: CorpusCase, backend: str | None) -> It
             for output, allowed_errors, answer in zip(data_set.outputs, grades, answers, strict=True):
                 if allowed_errors:
                     allowed = "; ".join(f"{grade.name} {grade.ulp:.3g} ULP" for grade in allowed_errors)
-                    yield f"accuracy grades of {output.name}, data set {number}: {allowed}"
+                    yield f"accuracy grades of {output.name}, data set {number}, by their largest error: {allowed}"
                 if allowed_errors and run:
                     yield f"    {name} attains {strictest_attained_grade(output, allowed_errors, answer)}"
 

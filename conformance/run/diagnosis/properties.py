@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import onnx
 
+from conformance.base.serialization.printable_text import plain_decimal
 from conformance.exact.models.arrays import format_of, is_floating, type_name
 from conformance.exact.models.graphs import MAIN_DOMAINS, onnx_op_type, top_level_graphs
 from conformance.exact.models.input_files import fed_input_names, initializer_arrays
@@ -410,7 +411,9 @@ def _numeric_traits(
 def _format_number(number: float) -> str:
     """Format a number with as few digits as identify it; attributes are 32-bit floats."""
     single = np.float32(number)
-    return str(number) if isinstance(number, int) or float(single) != number else shortest_decimal(single)
+    if isinstance(number, int) or float(single) != number:
+        return str(number)
+    return plain_decimal(shortest_decimal(single))
 
 
 _RELATIONS: Mapping[str, Callable[[Sequence[float], float], bool]] = {

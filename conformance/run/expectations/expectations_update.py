@@ -249,7 +249,8 @@ def update_file(path: Path, results: Path, run: Results, new: NewEntries = NewEn
 
 
 _HINT = (
-    "Give --by-cause for the reasons of known faults and diagnoses, or --reason TEXT, for some failures with --cause N."
+    "Give --by-cause: each cause becomes an entry with its own text as reason."
+    " Or give a reason of your own: --reason TEXT, with --cause N for a single cause."
 )
 
 

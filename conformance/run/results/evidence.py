@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from conformance.base.serialization.printable_text import ratio_text, shorten_middle
+from conformance.base.serialization.printable_text import plain_decimal, ratio_text, shorten_middle
 from conformance.run.results.failure_groups import NEVER_STARTED
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def _bad_element_line(output: OutputEvidence, bad: BadElement) -> str:
     element = f"{output.name}{bad.index}{data_set}"
     expected = _format_value(bad.expected, bad.expected_hex)
     values = f"got {_format_value(bad.actual, bad.actual_hex)}, expected {expected}"
-    parts = [f"{bad.ulp:g} ULP apart"] if bad.ulp is not None else []
+    parts = [f"off by {bad.ulp:g} ULP"] if bad.ulp is not None else []
     if bad.error_over_bound is not None:
         parts.append(f"{ratio_text(bad.error_over_bound, 3)} times its bound (± {bad.bound})")
     parts += [f"{output.wrong} wrong in all"] if (output.wrong or 1) > 1 else []
@@ -124,7 +124,7 @@ def _bad_element_line(output: OutputEvidence, bad: BadElement) -> str:
 
 
 def _format_value(decimal: str, hex: str | None) -> str:
-    return f"{decimal} ({hex})" if hex else decimal
+    return f"{plain_decimal(decimal)} ({hex})" if hex else plain_decimal(decimal)
 
 
 def _output_lines(case: CaseRecord, output: OutputEvidence) -> Iterator[str]:
@@ -145,7 +145,7 @@ def _output_lines(case: CaseRecord, output: OutputEvidence) -> Iterator[str]:
 def format_tensor(tensor: TensorPreview) -> str:
     """Return type, shape and first elements of a tensor as text."""
     more = f", … {tensor.elided} more" if tensor.elided else ""
-    return f"{tensor.type}{tensor.shape} = {', '.join(tensor.values)}{more}"
+    return f"{tensor.type}{tensor.shape} = {', '.join(map(plain_decimal, tensor.values))}{more}"
 
 
 def _quote_lines(text: str, *, last: bool = False) -> Iterator[str]:

@@ -118,7 +118,7 @@ class CauseKind(Enum):
 
 _CAUSE_TEXTS = {
     CauseKind.VARYING_VERDICT: "the verdict varies from run to run",
-    CauseKind.UNEXPECTED_PASS: "{} is expected{}",
+    CauseKind.UNEXPECTED_PASS: "{1} expects {0}",
     CauseKind.FAILED_START: f"{NEVER_STARTED}: {{}}",
     CauseKind.ACCEPTED_INVALID_MODEL: INVALID_MODEL_SIGNATURE,
     CauseKind.WRONG_TYPE_OR_SHAPE: "an output {}",
@@ -163,7 +163,7 @@ def find_cause(kind: str, result: Result | Judged, expected: Expected | None = N
         return Cause(CauseKind.VARYING_VERDICT)
     if result.verdict is Verdict.PASS and expected is not None:
         file = location_file(expected.location)
-        return Cause(CauseKind.UNEXPECTED_PASS, (expected.verdict, f" ({file})" if file else ""))
+        return Cause(CauseKind.UNEXPECTED_PASS, (expected.verdict, file or "the expectations file"))
     message = re.sub(_COLLECTION, "[…]", result.message.replace(result.case, "CASE"))
     message = normalize_message(re.sub(_ATTRIBUTE, r"\1'…'", message))
     if result.verdict is not Verdict.FAIL:
@@ -246,7 +246,7 @@ class FailureGroup:
         if self.diagnosis is not None:
             others = self.also_explained
             return self.text + (
-                f"; also {count_cases(others)} that {'does' if others == 1 else 'do'} not fail the run"
+                f"; it also explains {count_cases(others)} that {'does' if others == 1 else 'do'} not fail the run"
                 if others
                 else ""
             )
@@ -596,8 +596,8 @@ def mutant_sentence(record: DiagnosisRecord) -> str:
 def explained_sentence(record: DiagnosisRecord) -> str:
     """Return how many of the examined failing cases a mutant explains, and the mutant."""
     return (
-        f"{record.operator} on {record.subject}: a known mistake explains {record.explained} of the"
-        f" {record.failing} failing cases that diagnosis examined. {mutant_sentence(record)}"
+        f"{record.operator} on {record.subject}: a known mistake explains"
+        f" {_part_of_examined(record.explained, record.failing, 'all')}. {mutant_sentence(record)}"
     )
 
 
@@ -608,9 +608,22 @@ def unexplained_sentence(record: UnexplainedRecord) -> str:
     named = cases if len(cases) <= MAX_NAMED_CASES else [*cases[:MAX_NAMED_CASES], "…"]
     shared = "; ".join(_shared_properties(record)) or f"no common property found: {', '.join(named)}"
     return (
-        f"{record.operator} on {record.subject}: no known mistake explains {len(cases)} of the {failing} failing cases"
-        f" that diagnosis examined ({_without_exception(record.failure_mode)}). {shared[0].upper()}{shared[1:]}."
+        f"{record.operator} on {record.subject}: no known mistake explains"
+        f" {_part_of_examined(len(cases), failing, 'any of')} ({_without_exception(record.failure_mode)})."
+        f" {shared[0].upper()}{shared[1:]}."
     )
+
+
+def _part_of_examined(count: int, failing: int, whole: str) -> str:
+    """Return a number of the failing cases that diagnosis examined as a phrase.
+
+    Args:
+        whole: the words for all of several cases.
+    """
+    if failing == 1:
+        return "the only failing case that diagnosis examined"
+    part = whole if count == failing else f"{count} of"
+    return f"{part} the {failing} failing cases that diagnosis examined"
 
 
 _ERROR_PHASES = {

@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 import shlex
 from collections import Counter, defaultdict
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from conformance.base.serialization.printable_text import MAX_NAMES, name_list
+from conformance.base.serialization.printable_text import MAX_NAMES, name_list, one_line, shorten_middle
+from conformance.base.verdicts import Verdict
+from conformance.run.results.violations import normalize_message
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from conformance.run.results.records import CaseRecord, Result
 
@@ -22,6 +25,7 @@ MIN_ERRORS = 2
 
 _MAX_EXCEPTION_LENGTH = 60
 _MAX_LINE_LENGTH = 1000
+_MAX_REASON_LENGTH = 200
 
 
 def missing_operator(message: str, operators: Collection[str]) -> tuple[str, str] | None:
@@ -75,6 +79,40 @@ def other_operators_sentence(subject: str, passing: Iterable[str], tested: Colle
     return f"{subject}: {which}. To test {them if options else 'all operators'}: {generate}; then {run}"
 
 
+@dataclass(frozen=True)
+class UnsupportedReason:
+    """A reason of unsupported cases: the message of the first case, the number of the cases, and the first case."""
+
+    message: str
+    cases: int
+    first: str
+
+    @property
+    def text(self) -> str:
+        """The first line of the message with the number of cases."""
+        message = one_line(shorten_middle(self.message.partition("\n")[0] or "no reason", _MAX_REASON_LENGTH))
+        return f"{message} ({self.cases} case{'s' * (self.cases != 1)}, first {self.first})"
+
+
+def unsupported_reasons(results: Iterable[Result]) -> dict[str, list[UnsupportedReason]]:
+    """Return the reasons of the unsupported cases of each subject, that of most cases first."""
+    by_reason: dict[tuple[str, str], list[Result]] = {}
+    for result in results:
+        if result.verdict is Verdict.UNSUPPORTED:
+            by_reason.setdefault((result.subject, normalize_message(result.message)), []).append(result)
+    found: dict[str, list[UnsupportedReason]] = {}
+    for (subject, _), own in sorted(by_reason.items(), key=lambda item: (-len(item[1]), item[0])):
+        found.setdefault(subject, []).append(UnsupportedReason(own[0].message, len(own), own[0].case))
+    return found
+
+
+def unsupported_sentence(subject: str, reasons: Sequence[UnsupportedReason]) -> str:
+    """Return how many cases of a subject are unsupported, and the reason of most of them."""
+    count = sum(reason.cases for reason in reasons)
+    others = f"; {len(reasons) - 1} more reason{'s' * (len(reasons) > 2)}" if len(reasons) > 1 else ""
+    return f"{subject}: {count} case{'s' * (count != 1)} unsupported: {reasons[0].text}{others}"
+
+
 def missing_operator_sentences(
     errors: Iterable[Result], items: Collection[tuple[str, str]], operators_of: Callable[[str], Collection[str]]
 ) -> list[str]:
@@ -108,7 +146,44 @@ def missing_operator_sentences(
     return sentences
 
 
-def tested_versions(case: CaseRecord) -> tuple[int, int] | None:
+def older_versions_sentences(
+    unexpected: Iterable[tuple[str, str]],
+    verdicts: Mapping[tuple[str, str], Verdict],
+    record_of: Callable[[str], CaseRecord],
+) -> list[str]:
+    """Return a sentence for each subject and operator that fails in old versions only, and passes in the newest.
+
+    Args:
+        unexpected: subject and case of the unexpected failures.
+        verdicts: all verdicts by subject and case.
+        record_of: function that returns the record of a case.
+    """
+    if Verdict.PASS not in verdicts.values():
+        return []
+    failing: dict[tuple[str, str], set[tuple[int, int] | None]] = {}
+    for subject, case in unexpected:
+        record = record_of(case)
+        failing.setdefault((subject, record.family), set()).add(_tested_versions(record))
+    old = {
+        key: {each[0]: each[1] for each in versions if each is not None}
+        for key, versions in failing.items()
+        if all(each is not None and each[0] < each[1] for each in versions)
+    }
+    waiting = set(old)
+    subjects = {subject for subject, _ in old}
+    for (subject, case), verdict in verdicts.items():
+        if waiting and verdict is Verdict.PASS and subject in subjects:
+            record = record_of(case)
+            versions = _tested_versions(record) if (subject, record.family) in waiting else None
+            waiting -= {(subject, record.family)} if versions is not None and len({*versions}) == 1 else set()
+    return [
+        _older_versions_sentence(subject, operator, versions, max(versions.values()))
+        for (subject, operator), versions in old.items()
+        if (subject, operator) not in waiting
+    ]
+
+
+def _tested_versions(case: CaseRecord) -> tuple[int, int] | None:
     """Return the version of the operator that a case tests, and its newest version; None if onnx has no schema of it.
 
     A case without a node of the operator in its main graph has no version either.
@@ -128,7 +203,7 @@ def tested_versions(case: CaseRecord) -> tuple[int, int] | None:
     return int(version.since_version), int(defs.get_schema(node.op_type, domain).since_version)
 
 
-def older_versions_sentence(subject: str, operator: str, failing: Collection[int], newest: int) -> str:
+def _older_versions_sentence(subject: str, operator: str, failing: Collection[int], newest: int) -> str:
     """Return that an operator fails in older versions only, and how a runtime reports that it lacks them.
 
     Args:

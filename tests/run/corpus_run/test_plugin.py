@@ -52,6 +52,7 @@ class TestWithoutBackend:
         assert "\nonnx-conformance:\n" in help
         for option in ("backend", "data", "case", "fail-level", "expect", "results"):
             assert f"--onnx-{option}" in help
+        assert " --baseline" not in help
 
 
 class TestWithBackend:
@@ -80,7 +81,9 @@ class TestWithBackend:
         assert re.search(rf"^SKIPPED .* {INDEX}: unsupported: Unsupported: ", ended.out, re.MULTILINE)
 
     def test_session_without_passed_case_fails(self, run):
-        assert run("fake_subject:says_unsupported").status == 1
+        ended = run("fake_subject:says_unsupported")
+        assert ended.status == 1
+        assert counts(ended)["error"] == 1
 
     def test_k_selects_among_them(self, run):
         ended = run(RIGHT, "-k", "argmax")

@@ -19,7 +19,7 @@ from runs_in_memory import list_results, make_result, make_run, text_renderer, w
 from script_modules import script_module
 
 from conformance.base.serialization.decoding import schema_violation
-from conformance.base.serialization.printable_text import escape_markdown
+from conformance.base.serialization.printable_text import escape_markdown, plain_decimal
 from conformance.run.report.formats import ctrf, html, junit, markdown
 from conformance.run.report.formats import hazard_table as report
 from conformance.run.report.html.overview import SubjectCauses
@@ -283,3 +283,18 @@ def test_link_cases_links_case_ids_only() -> None:
     parts = link_cases("2 cases fail (first test_adam), and test_adamant is none", {"test_adam"})
     assert [(part.text, part.link) for part in parts if part.link] == [("test_adam", "#case=test_adam")]
     assert "".join(part.text for part in parts) == "2 cases fail (first test_adam), and test_adamant is none"
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("1e+02", "100"),
+        ("-1.5e-04", "-0.00015"),
+        ("1e-09", "1e-9"),
+        ("3.4e+38", "3.4e38"),
+        ("nan", "nan"),
+        ("'e'", "'e'"),
+    ],
+)
+def test_plain_decimal_writes_moderate_numbers_without_an_exponent(text, plain):
+    assert plain_decimal(text) == plain

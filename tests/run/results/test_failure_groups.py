@@ -251,7 +251,7 @@ class TestGroups:
     def test_unexpected_pass_is_grouped_by_the_expectation(self):
         expected = {"verdict": "fail", "reason": "known", "location": "acme.toml:3"}
         (group,) = found(failure("test_a", verdict="pass", message="", outputs=[], expected=expected))
-        assert group.text == "fail is expected (acme.toml)"
+        assert group.text == "acme.toml expects fail"
 
     def test_unexpected_passes_of_one_file_form_one_group(self):
         results = [

@@ -138,8 +138,8 @@ function badElement({ name, data_set: set, wrong, first_bad: bad }) {
       el("table", { class: "numbers" },
         el("thead", {}, el("tr", {}, ["", "decimal", ...(bits ? ["hex"] : [])].map(columnHead))),
         el("tbody", {},
-          line("expected", bad.expected, bad.expected_hex),
-          line("actual", bad.actual, bad.actual_hex),
+          line("expected", plainDecimal(bad.expected), bad.expected_hex),
+          line("actual", plainDecimal(bad.actual), bad.actual_hex),
           Number.isFinite(difference) && line("difference", number(difference, 4)),
           bad.bound !== undefined && line("bound", `± ${bad.bound}`),
           bad.ulp !== undefined && line("error", `${number(bad.ulp, 6)} ULP`)))));
@@ -154,11 +154,11 @@ function expectedAndActual(detail, output, open) {
   const wanted = detail.data_sets[output.data_set]?.outputs.find((one) => one.name === output.name);
   if (output.actual === undefined) return null;
   const what = `${output.name}, data set ${output.data_set}`;
-  if (isSame(output.actual, wanted)) return el("p", { class: "muted" }, `${what}: ${output.first_bad ? "the wrong elements are not among those stored" : "all shown elements are the expected ones"}.`);
+  if (isSame(output.actual, wanted) && !output.first_bad) return el("p", { class: "muted" }, `${what}: all shown elements are the expected ones.`);
   if (!wanted) return el("div", {}, el("p", {}, `${what}: `, el("code", {}, typeOf(output.actual))), inline(output.actual));
   return el("details", { open }, el("summary", {}, `${what}: expected and actual`),
     elementErrors(what, wanted, output.actual),
-    elementsTable(`${what}: expected and actual`, wanted, output.actual));
+    elementsTable(`${what}: expected and actual`, wanted, output.actual, output.first_bad));
 }
 
 // The error of each shown element as a fraction of its bound.

@@ -123,7 +123,7 @@ class Toolbar {
 
   // A group is chosen on the overview; here it can only be removed.
   chosenGroup(group) {
-    const node = el("button", { type: "button", class: "chip", "aria-pressed": "true", title: `${group.text}\nShow all cases` }, `${group.kind}: ${shortened(group.text, 60)} ×`);
+    const node = el("button", { type: "button", class: "chip", "aria-pressed": "true", title: `${group.text}\nShow all cases` }, `${group.kind}: ${beginning(group.text, 60)} ×`);
     node.addEventListener("click", () => this.change({ group: null }));
     return node;
   }

@@ -2,15 +2,18 @@
 
 const GROUPS = DATA.groups.map(([kind, subject, verdict, text, cases], number) => ({ number, kind, verdict, text, cases, subject: SUBJECTS[subject] }));
 
+const CAUSES = "Causes of failures";
+const DIAGNOSIS = "Diagnosis";
+
 function groupAddress(group) {
   return matrixAddress({ group: String(group.number) });
 }
 
-// The causes and diagnoses of the failures of a subject, with their cases.
-function causesOf(subject) {
-  const own = GROUPS.filter((group) => group.subject === subject);
-  if (!own.length) return nothing("It has no unexpected result.");
-  return listing("Causes of failures", ["Cases", "Cause", "Smallest or first case"], own.map((group) => tr([
+// The causes of the failures of a subject with their cases, or its diagnoses, which can have the same cases.
+function groupsOf(subject, heading, isShown, without) {
+  const own = GROUPS.filter((group) => group.subject === subject && isShown(group));
+  if (!own.length) return nothing(without);
+  return listing(heading, ["Cases", heading === CAUSES ? "Cause" : "Text", "Smallest or first case"], own.map((group) => tr([
     group.cases.length ? el("a", { href: groupAddress(group) }, plural(group.cases.length, "case")) : "",
     [group.verdict && [verdictWord(group.verdict), " "], group.text, faultsIn(subject, group.cases).map((fault) => [" ", faultLink(fault, group.cases)])],
     group.cases.length ? caseLink(group.cases[0], subject.label) : "",

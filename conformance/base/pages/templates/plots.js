@@ -79,6 +79,11 @@ function mark(x, y, [fraction, what]) {
 }
 
 // Text with an ellipsis in its middle if it is too long; the end of a message often has the cause.
+// The first words of a text.
+function beginning(text, most) {
+  return text.length > most ? `${text.slice(0, most - 1).trimEnd()}…` : text;
+}
+
 function shortened(text, most) {
   const end = Math.floor((most - 1) / 2);
   return text.length > most ? `${text.slice(0, most - 1 - end)}…${text.slice(-end)}` : text;

@@ -11,6 +11,13 @@ function number(value, digits = 3) {
   return size < 1e-3 || size >= 1e6 ? value.toExponential(digits - 1).replace(/\.?0+e/, "e") : String(Number(value.toPrecision(digits)));
 }
 
+// A decimal as people write it: 100 for 1e+02; see `plain_decimal` of the terminal.
+function plainDecimal(text) {
+  const found = /^-?[\d.]+e([+-]\d+)$/.exec(text);
+  if (!found) return text;
+  return Number(found[1]) > 15 ? text.replace(/e\+/, "e") : String(Number(text));
+}
+
 function coordinates(index) {
   return `[${index.join(", ")}]`;
 }
@@ -36,7 +43,7 @@ function inline(preview) {
 }
 
 function listed(values) {
-  return values.flatMap((value, at) => [at ? ", " : "", el("span", {}, value)]);
+  return values.flatMap((value, at) => [at ? ", " : "", el("span", {}, plainDecimal(value))]);
 }
 
 function inputsTable(inputs) {
@@ -64,22 +71,31 @@ function real(text) {
   return Number(text.replace("inf", "Infinity"));
 }
 
-// A table of the elements of an expected output, with the actual elements if they are known.
-function elementsTable(caption, wanted, actual = null) {
+// The first wrong element as a row, if it is not among the shown elements.
+function hiddenBadRow(wanted, bad) {
+  if (wanted.values.some((_, at) => String(unravel(at, wanted.shape)) === String(bad.index))) return null;
+  return tr([
+    coordinates(bad.index), plainDecimal(bad.expected), wanted.hex && (bad.expected_hex ?? ""), wanted.bounds && (bad.bound ?? ""), plainDecimal(bad.actual), wanted.hex && (bad.actual_hex ?? ""),
+  ].filter((cell) => cell !== null && cell !== undefined), { class: "wrong" });
+}
+
+// A table of the elements of an expected output, with the actual elements if they are known, and the first wrong one.
+function elementsTable(caption, wanted, actual = null, bad = null) {
   const beside = actual && String(actual.shape) === String(wanted.shape) ? actual : null;
   const heads = ["Element", "Expected", wanted.hex && "in hex", wanted.bounds && "Bound (±)", beside && "Actual", beside && beside.hex && "in hex"];
   const rows = wanted.values.map((value, at) => {
     return tr([
       coordinates(unravel(at, wanted.shape)),
-      wanted.accept ? wanted.accept[at] : isUndetermined(wanted, at) ? "any value" : value,
+      wanted.accept ? wanted.accept[at] : isUndetermined(wanted, at) ? "any value" : plainDecimal(value),
       wanted.hex && (isUndetermined(wanted, at) ? "" : wanted.hex[at] ?? ""),
       wanted.bounds && (isUndetermined(wanted, at) ? "" : wanted.bounds[at] ?? ""),
-      beside && (beside.values[at] ?? ""),
+      beside && plainDecimal(beside.values[at] ?? ""),
       beside && beside.hex && (beside.hex[at] ?? ""),
     ].filter((cell) => cell !== null && cell !== undefined), { class: beside && isWrong(wanted, beside, at) ? "wrong" : null });
   });
+  if (beside && bad) rows.push(hiddenBadRow(wanted, bad));
   return el("div", { class: "numbers" },
-    wanted.values.length ? table(caption, heads.filter(Boolean), rows) : el("p", { class: "muted" }, "No elements."),
+    wanted.values.length ? table(caption, heads.filter(Boolean), rows.filter(Boolean)) : el("p", { class: "muted" }, "No elements."),
     wanted.elided > 0 && el("p", { class: "muted" }, `${plural(wanted.elided, "more element")} not shown.`),
     actual && !beside && el("div", {}, el("p", {}, "Actual: ", el("code", {}, typeOf(actual))), inline(actual)));
 }

@@ -18,6 +18,12 @@ from conformance.run.report.html.subjects import (
     run_name,
 )
 from conformance.run.results.failure_groups import failing_cases, format_group_counts, not_examined_sentences
+from conformance.run.results.missing_operators import (
+    missing_operator_sentences,
+    older_versions_sentences,
+    unsupported_reasons,
+    unsupported_sentence,
+)
 from conformance.run.results.outcome_counts import WEAKER_OPTION, OutcomeCounts, node_shares
 from conformance.run.results.recorded_environment import format_date
 from conformance.run.results.results_file import fail_level, is_partial
@@ -147,6 +153,7 @@ def overview(
         "weaker_option": WEAKER_OPTION,
         "dates": list(dict.fromkeys(filter(None, (format_date(run.header.started) for run in runs)))),
         "not_examined": [text for run in runs for text in not_examined_sentences(run.footer, failing_cases(run))],
+        "notes": [sentence for run in runs for sentence in _notes(run)],
         "causes": list(_causes_by_subject(shown, groups, faults)),
         "diagnosed": [
             (group, _known_faults_of(group, faults)) for group in groups if group.kind is not GroupKind.CAUSE
@@ -182,6 +189,22 @@ def _causes_by_subject(
         ]
         if causes:
             yield SubjectCauses(column, causes[:MAX_OPEN_CAUSES], causes[MAX_OPEN_CAUSES:])
+
+
+def _notes(run: Results) -> Iterator[str]:
+    """Yield what the terminal prints about missing operators, older versions and unsupported cases of the subjects."""
+    unexpected = [key for key, row in run.rows.items() if row.unexpected]
+    verdicts = {key: row.verdict for key, row in run.rows.items()}
+    errors = [run.results[key] for key in unexpected if verdicts[key] is Verdict.ERROR]
+    started = [error for error in errors if error.phase != "start" and error.expected is None]
+    if started:
+        yield from missing_operator_sentences(
+            started, verdicts, lambda case: {node.op_type for node in run.cases[case].model.nodes}
+        )
+    yield from older_versions_sentences(unexpected, verdicts, lambda case: run.cases[case])
+    unsupported = (run.results[key] for key, verdict in verdicts.items() if verdict is Verdict.UNSUPPORTED)
+    for subject, reasons in unsupported_reasons(unsupported).items():
+        yield unsupported_sentence(subject, reasons)
 
 
 def _known_faults_of(group: Group, faults: Sequence[KnownFaultCases]) -> list[ShownFault]:
