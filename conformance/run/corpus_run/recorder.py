@@ -272,8 +272,9 @@ class AssessedResults:
         return older_versions_sentences(self._unexpected, self._verdicts, self._case_record)
 
     def unsupported_reasons(self) -> dict[str, list[UnsupportedReason]]:
-        """Return the reasons of the unsupported cases of each subject, that of most cases first."""
-        return unsupported_reasons(result for result, _ in self._for_diagnosis)
+        """Return the reasons of the unsupported cases of each subject that the run judges, that of most cases first."""
+        weakest = self.criterion.settings.level
+        return unsupported_reasons(result for result, level in self._for_diagnosis if level.is_within(weakest))
 
     def other_operators(self, backends: Collection[str], selected: Collection[str]) -> list[str]:
         """Return a sentence for each backend on operators that have no case of their own in the suite's corpus.

@@ -410,7 +410,8 @@ def _numeric_traits(
 
 def _format_number(number: float) -> str:
     """Format a number with as few digits as identify it; attributes are 32-bit floats."""
-    single = np.float32(number)
+    with np.errstate(over="ignore"):
+        single = np.float32(number)
     if isinstance(number, int) or float(single) != number:
         return str(number)
     return plain_decimal(shortest_decimal(single))

@@ -88,10 +88,14 @@ class UnsupportedReason:
     first: str
 
     @property
+    def line(self) -> str:
+        """The first line of the message."""
+        return one_line(shorten_middle(self.message.partition("\n")[0] or "no reason", _MAX_REASON_LENGTH))
+
+    @property
     def text(self) -> str:
         """The first line of the message with the number of cases."""
-        message = one_line(shorten_middle(self.message.partition("\n")[0] or "no reason", _MAX_REASON_LENGTH))
-        return f"{message} ({self.cases} case{'s' * (self.cases != 1)}, first {self.first})"
+        return f"{self.line} ({self.cases} case{'s' * (self.cases != 1)}, first {self.first})"
 
 
 def unsupported_reasons(results: Iterable[Result]) -> dict[str, list[UnsupportedReason]]:
@@ -109,8 +113,10 @@ def unsupported_reasons(results: Iterable[Result]) -> dict[str, list[Unsupported
 def unsupported_sentence(subject: str, reasons: Sequence[UnsupportedReason]) -> str:
     """Return how many cases of a subject are unsupported, and the reason of most of them."""
     count = sum(reason.cases for reason in reasons)
-    others = f"; {len(reasons) - 1} more reason{'s' * (len(reasons) > 2)}" if len(reasons) > 1 else ""
-    return f"{subject}: {count} case{'s' * (count != 1)} unsupported: {reasons[0].text}{others}"
+    begin = f"{subject}: {count} case{'s' * (count != 1)} unsupported"
+    if len(reasons) == 1:
+        return f"{begin}, first {reasons[0].first}: {reasons[0].line}"
+    return f"{begin}: {reasons[0].text}; {len(reasons) - 1} more reason{'s' * (len(reasons) > 2)}"
 
 
 def missing_operator_sentences(

@@ -373,12 +373,14 @@ class TestText:
         assert len(str(error.value).splitlines()) < 12
 
     def test_wrong_element_quotes_the_sentence_about_an_attribute_of_the_node(self):
-        with pytest.raises(AssertionError, match="If select_last_index is True"):
+        with pytest.raises(AssertionError, match="select_last_index"):
             assert_conforms("ArgMax", [np.float32([[3, 1, 3]])], [np.array([[0]])], axis=1, select_last_index=1)
 
     def test_assertion_that_judges_nothing_says_what_to_do(self):
-        with pytest.raises(AssertionError, match="not judged at level must(.|\n)*leave the assertion out"):
-            assert_conforms("Relu", [np.float32([np.nan])], [np.float32([0])])
+        arrays = [np.float32([np.nan])], [np.float32([0])]
+        with pytest.raises(AssertionError) as error:
+            assert_conforms("Relu", *arrays)
+        assert str(error.value).splitlines()[:-1] == str(judge("Relu", *arrays)).splitlines()
 
     def test_error_hides_the_lines_of_the_package_from_pytest(self):
         with pytest.raises(AssertionError) as error:

@@ -166,7 +166,7 @@ function elementErrors(what, wanted, actual) {
   if (!wanted.bounds || String(wanted.shape) !== String(actual.shape) || wanted.type !== actual.type) return null;
   const rows = wanted.values.map((value, at) => {
     const error = Math.abs(real(actual.values[at]) - real(value));
-    const fraction = error === 0 || actual.values[at] === value ? 0 : error / real(wanted.bounds[at]);
+    const fraction = isUndetermined(wanted, at) || error === 0 || actual.values[at] === value ? 0 : error / real(wanted.bounds[at]);
     const place = coordinates(unravel(at, wanted.shape));
     return [place, [[Number.isNaN(fraction) ? Infinity : fraction, place]]];
   });

@@ -202,7 +202,9 @@ def _notes(run: Results) -> Iterator[str]:
             started, verdicts, lambda case: {node.op_type for node in run.cases[case].model.nodes}
         )
     yield from older_versions_sentences(unexpected, verdicts, lambda case: run.cases[case])
-    unsupported = (run.results[key] for key, verdict in verdicts.items() if verdict is Verdict.UNSUPPORTED)
+    level = fail_level(run.header)
+    judged = (key for key, row in run.rows.items() if row.level.is_within(level))
+    unsupported = (run.results[key] for key in judged if verdicts[key] is Verdict.UNSUPPORTED)
     for subject, reasons in unsupported_reasons(unsupported).items():
         yield unsupported_sentence(subject, reasons)
 
