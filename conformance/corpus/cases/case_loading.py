@@ -33,6 +33,7 @@ from conformance.base.verdicts import CheckKind, Level, check_name
 from conformance.corpus.cases.case import CaseKind, PassEffect
 from conformance.corpus.cases.corpus import Corpus, CorpusCase, damaged_corpus_error, find_case
 from conformance.exact.models.arrays import Array, array_of, copy_of_value, dtype_of
+from conformance.exact.models.input_files import has_element_type
 from conformance.exact.models.summaries import ModelSummary, TensorPreview
 
 if TYPE_CHECKING:
@@ -142,9 +143,8 @@ def _corpus_errors(corpus: Corpus, case: CorpusCase) -> Iterator[None]:
     try:
         yield
     except (DecodeError, ValueError, KeyError, TypeError) as error:
-        raise CorpusError(
-            "malformed.case", path=case.path, corpus=corpus.path, error_type=type(error).__name__, error=error
-        ) from None
+        what = error if type(error) is ValueError else f"{type(error).__name__}: {error}"
+        raise CorpusError("malformed.case", path=case.path, corpus=corpus.path, error=what) from None
 
 
 @lru_cache(maxsize=LAYOUT_CACHE_SIZE)
@@ -160,26 +160,37 @@ def _files_by_data_set(files: tuple[str, ...]) -> list[Mapping[tuple[str, int], 
 def _read_data_set(
     corpus: Corpus, case: CorpusCase, files: Mapping[tuple[str, int], str], names: Sequence[str]
 ) -> DataSet:
+    count = sum(what == "output" for what, _ in files)
+    if count != len(names) or not (names or case.is_invalid):
+        raise ValueError(f"a data set has {count} outputs, and the model has {len(names)}")
+    numbers = {what: sorted(number for each, number in files if each == what) for what, _ in files}
+    if any(numbers[what] != [*range(len(numbers[what]))] for what in ("input", "output") if what in numbers):
+        raise ValueError("a file of a data set is missing")
     tensors = {key: _decode_tensor(corpus.read(case, file)) for key, file in files.items()}
-    return DataSet(
-        tuple(tensors["input", i] for i in range(sum(what == "input" for what, _ in files))),
-        tuple(
-            _expected_tensor(name, tensors["output", i], tensors.get(("bound", i)), tensors.get(("accept", i)))
-            for i, name in enumerate(names)
-        ),
+    outputs = tuple(
+        _expected_tensor(name, tensors["output", i], tensors.get(("bound", i)), tensors.get(("accept", i)))
+        for i, name in enumerate(names)
     )
+    if outputs and all(each.bound is not None and each.bound.size and np.isinf(each.bound).all() for each in outputs):
+        raise ValueError("the bounds of a data set admit every value")
+    return DataSet(tuple(tensors["input", i] for i in range(sum(what == "input" for what, _ in files))), outputs)
 
 
 def _expected_tensor(name: str, expected: Array, bound: Array | None, choices: Array | None) -> ExpectedTensor:
     """Return the expected output `name`, after a check of the shapes; nothing is broadcast.
 
     Raises:
-        ValueError: the bound does not have the shape of the output, or the acceptable indices (`choices`) do not have
-            that shape and one more axis.
+        ValueError: the bound does not have the shape of the output, has another type than double, or a negative element
+            or NaN; or the acceptable indices (`choices`) are not those of integers, or do not have that shape and one
+            more axis.
     """
     if bound is not None and bound.shape != expected.shape:
         raise ValueError(f"the bound of {name} has shape {bound.shape} instead of {expected.shape}")
-    if choices is not None and (choices.dtype != np.bool_ or choices.shape[:-1] != expected.shape):
+    if bound is not None and (bound.dtype != np.float64 or not (bound >= 0).all()):
+        raise ValueError(f"the bound of {name} has other elements than doubles from 0")
+    if choices is not None and (
+        choices.dtype != np.bool_ or choices.shape[:-1] != expected.shape or expected.dtype.kind not in "iu"
+    ):
         raise ValueError(f"the acceptable indices of {name} do not fit its shape {expected.shape}")
     return ExpectedTensor(name, expected, bound, choices)
 
@@ -196,6 +207,8 @@ def _decode_tensor(content: bytes) -> Array:
     packed there.
     """
     proto = onnx.TensorProto.FromString(content)
+    if not has_element_type(proto.data_type):
+        raise ValueError(f"a tensor has the element type {proto.data_type}, which does not exist")
     if proto.data_type in _OTHER_TYPES:
         return array_of(proto).copy()
     return np.frombuffer(proto.raw_data, dtype=dtype_of(proto.data_type)).reshape(tuple(proto.dims)).copy()

@@ -23,14 +23,25 @@ MAX_DENSE_ELEMENTS = 1 << 24
 """Maximum number of elements of a sparse tensor after conversion to a dense array."""
 
 
+NEWEST_ELEMENT_TYPE = 28
+"""The largest number of an element type, in onnx 1.23."""
+
+
+def has_element_type(number: int) -> bool:
+    """Return whether a number is that of an element type, which the installed onnx may not know."""
+    return 0 < number <= NEWEST_ELEMENT_TYPE or number in onnx.TensorProto.DataType.values()[1:]
+
+
 def tensor_elements(tensor: onnx.TensorProto) -> Array:
     """Return a tensor's elements. If the installed onnx does not know the element type, return the raw bytes.
 
     Raises:
-        Unsupported: the elements are in external data.
+        Unsupported: the elements are in external data, or have no element type.
     """
     if tensor.data_location == onnx.TensorProto.EXTERNAL:
         raise Unsupported("a tensor is in external data")
+    if not has_element_type(tensor.data_type):
+        raise Unsupported(f"a tensor has the element type {tensor.data_type}, which does not exist")
     if tensor.data_type not in helper.get_all_tensor_dtypes():
         return np.frombuffer(tensor.raw_data, dtype=np.uint8)
     return array_of(tensor)

@@ -29,6 +29,7 @@ from conformance.exact.models.graphs import (
     subgraphs_of,
     top_level_graphs,
 )
+from conformance.exact.models.input_files import has_element_type
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Sequence
@@ -244,6 +245,10 @@ MAX_FIELDS = 2**21
 """Maximum number of texts and messages of a model that is read; a decoded message takes hundreds of bytes."""
 
 
+MAX_IMPORTS = 1000
+"""Maximum number of operator sets that a model imports; each node that is judged alone has all imports."""
+
+
 def read_model(path: Path) -> tuple[bytes, onnx.ModelProto]:
     """Read a model file and return its bytes and the parsed model.
 
@@ -262,21 +267,26 @@ def read_model(path: Path) -> tuple[bytes, onnx.ModelProto]:
         raise ModelError("not-a-model.file", path=path) from None
     if not model.ir_version or not model.HasField("graph"):
         raise ModelError("not-a-model.graph", path=path)
+    if len(model.opset_import) > MAX_IMPORTS:
+        raise ModelError("too-large.imports", path=path, most=MAX_IMPORTS)
     if (fault := find_text_fault(model)) is not None:
         raise ModelError("invalid", path=path, fault=fault)
-    for name, shape in _declared_shapes(model):
+    for name, shape, type in _declared_types(model):
         try:
             check_shape(shape)
         except ValueError as error:
             raise ModelError("impossible-shape", path=path, name=name, error=error) from None
+        if type and not has_element_type(type):
+            fault = f"{name or 'a tensor'} has the element type {type}, which does not exist"
+            raise ModelError("invalid", path=path, fault=fault)
     if (fault := next(_tensor_faults(model), None)) is not None:
         raise ModelError("invalid", path=path, fault=fault)
     return content, model
 
 
-def _declared_shapes(model: onnx.ModelProto) -> Iterator[tuple[str, Sequence[int]]]:
-    """Yield the shapes of the tensors and values of a model, with their names; open sizes are 0."""
-    yield from ((tensor.name, tensor.dims) for tensor in all_tensors(model))
+def _declared_types(model: onnx.ModelProto) -> Iterator[tuple[str, Sequence[int], int]]:
+    """Yield names, shapes and element types of the tensors and values of a model; what is not declared is 0."""
+    yield from ((tensor.name, tensor.dims, tensor.data_type) for tensor in all_tensors(model))
     graphs = [*top_level_graphs(model), *chain.from_iterable(map(subgraphs_of, all_nodes(model)))]
     for holder in (*graphs, *model.functions):
         own = () if isinstance(holder, onnx.FunctionProto) else (*holder.input, *holder.output)
@@ -285,7 +295,8 @@ def _declared_shapes(model: onnx.ModelProto) -> Iterator[tuple[str, Sequence[int
             while (kind := type.WhichOneof("value")) in {"sequence_type", "optional_type", "map_type"}:
                 type = type.map_type.value_type if kind == "map_type" else getattr(type, kind).elem_type
             if kind in {"tensor_type", "sparse_tensor_type"}:
-                yield value.name, [max(size.dim_value, 0) for size in getattr(type, kind).shape.dim]
+                declared = getattr(type, kind)
+                yield value.name, [max(size.dim_value, 0) for size in declared.shape.dim], declared.elem_type
 
 
 @contextmanager

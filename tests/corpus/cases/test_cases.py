@@ -105,6 +105,36 @@ class TestMalformedCase:
         with assert_raises("corpus.malformed", f"node/{ADAM}"):
             list(load_adam(corpus_copy).data_sets())
 
+    @pytest.mark.parametrize("outputs", [0, 1])
+    def test_model_with_fewer_outputs_than_files_is_rejected(self, corpus_copy, outputs):
+        model = load_adam(corpus_copy).model
+        del model.graph.output[outputs:]
+        replace_file(corpus_copy, MODEL, model.SerializeToString())
+        with assert_raises("corpus.malformed", f"node/{ADAM}"):
+            list(load_adam(corpus_copy).data_sets())
+
+    @pytest.mark.parametrize("bound", [np.inf, np.nan, -1.0, np.float32(0)], ids=repr)
+    def test_bounds_that_admit_every_value_or_are_none_are_rejected(self, corpus_copy, bound):
+        (data_set, *_) = load_adam(corpus_copy).data_sets()
+        for number, output in enumerate(data_set.outputs):
+            bounds = tensor_of(np.full_like(bound, bound, shape=output.expected.shape)).SerializeToString()
+            replace_file(corpus_copy, f"node/{ADAM}/test_data_set_0/bound_{number}.pb", bounds)
+        with assert_raises("corpus.malformed", f"node/{ADAM}"):
+            list(load_adam(corpus_copy).data_sets())
+
+    def test_acceptable_indices_of_a_float_output_are_rejected(self, corpus_copy):
+        (data_set, *_) = load_adam(corpus_copy).data_sets()
+        choices = np.ones((*data_set.outputs[0].expected.shape, 2), bool)
+        file = f"node/{ADAM}/test_data_set_0/bound_0.pb"
+        cases = json.loads((corpus_copy / MANIFEST).read_text())["cases"]
+        (corpus_copy / file).rename(corpus_copy / file.replace("bound", "accept"))
+        files = cases[f"node/{ADAM}"]
+        files["test_data_set_0/accept_0.pb"] = files.pop("test_data_set_0/bound_0.pb")
+        rehash(corpus_copy, cases)
+        replace_file(corpus_copy, file.replace("bound", "accept"), tensor_of(choices).SerializeToString())
+        with assert_raises("corpus.malformed", f"node/{ADAM}"):
+            list(load_adam(corpus_copy).data_sets())
+
     def test_malformed_model_is_a_corpus_error(self, corpus_copy):
         replace_file(corpus_copy, MODEL, b"no protobuf at all")
         with assert_raises("corpus.malformed", f"node/{ADAM}"):

@@ -160,6 +160,24 @@ def test_read_of_tensor_with_impossible_shape_is_refused(folder, place, dims):
         read(model_of(external(RIGHT, dims), place), folder)
 
 
+@pytest.mark.parametrize("place", PLACES)
+def test_read_of_tensor_of_no_element_type_is_refused(folder, place):
+    plain()(folder)
+    tensor = external(RIGHT, (2, 2))
+    tensor.data_type = 77
+    with assert_raises("model.invalid", "77"):
+        read(model_of(tensor, place), folder)
+
+
+def test_read_of_model_with_too_many_imports_is_refused(folder):
+    plain()(folder)
+    model = model_of(external(RIGHT), PLACES[0])
+    for number in range(1000):
+        model.opset_import.add(domain=f"d{number}", version=1)
+    with assert_raises("model.too-large"):
+        read(model, folder)
+
+
 def test_read_of_large_tensor_in_function_is_refused(folder):
     size = 2**30 + 4
     plain(size)(folder)

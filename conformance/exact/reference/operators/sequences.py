@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
+import onnx
 
 from conformance.base.verdicts import Unsupported
+from conformance.exact.models.input_files import has_element_type
 from conformance.exact.reference.numbers.number_system import ABSENT, Value
 from conformance.exact.reference.operators.data_movement import concatenate, move_elements, place_along
 
@@ -76,6 +78,12 @@ def _position(tensors: Tensors[V], given: V, default: int, positions: range) -> 
     return position
 
 
+def _empty(tensors: Tensors[V], node: Node, _: Sequence[V]) -> V:
+    if not has_element_type(node.attributes.get("dtype", onnx.TensorProto.FLOAT)):
+        raise Unsupported("SequenceEmpty of an element type that does not exist")
+    return tensors.sequence(())
+
+
 def _insert(tensors: Tensors[V], _: Node, inputs: Sequence[V]) -> V:
     items = _items(tensors, inputs[0])
     positions = range(-len(items), len(items) + 1)
@@ -139,7 +147,7 @@ def _has_element(tensors: Tensors[V], _: Node, inputs: Sequence[V]) -> V:
 
 SEQUENCE_OPERATORS: Mapping[str, Callable[[Tensors[Any], Node, Sequence[Any]], Any]] = {
     "SequenceConstruct": lambda tensors, _, inputs: tensors.sequence(inputs),
-    "SequenceEmpty": lambda tensors, _, __: tensors.sequence(()),
+    "SequenceEmpty": _empty,
     "SequenceInsert": _insert,
     "SequenceErase": _erase,
     "SequenceAt": _at,
