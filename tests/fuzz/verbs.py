@@ -103,6 +103,7 @@ def verb_targets(seeds: Seeds) -> dict[str, st.SearchStrategy[Example]]:
         ),
         "npz outputs of audit": of(corrupted_bytes(_arrays("Y")), "y.npz", *outputs, "y.npz", **given),
         "JSON outputs of audit": of(corrupted_document(_polygraphy()), "y.json", *outputs, "y.json", **given),
+        "external data": _external_data(),
         "second model of blame": of(model, "b.onnx", "blame", "m.onnx", "b.onnx", *REFERENCE, m_onnx=small),
         **_state_targets(seeds),
         "verify.py": _evidence_target(seeds),
@@ -190,6 +191,7 @@ def slow_verb_targets(seeds: Seeds) -> dict[str, st.SearchStrategy[Example]]:
         "explain": _corpus_of_one(seeds, "explain", SMALL[1]),
         "run": _corpus_of_one(seeds, "run", "-b", WRONG, "--no-isolation"),
         "state of search": _search_state(seeds),
+        "corpus that generate replaces": _replaced_corpus(seeds),
         "evidence": _evidence_input(seeds),
         "history of another corpus": _rejudged_history(seeds),
         "generate of drawn model": drawn_model().map(
@@ -263,6 +265,41 @@ def _rejudged_history(seeds: Seeds) -> st.SearchStrategy[Example]:
         change_tensor(three, ADAM, "test_data_set_0/bound_0.pb", 0.0, narrow)
     update = ("history", "update", "onnxruntime@1.19.0", "--offline", "--store", "kept", "--data", str(narrow))
     return _corrupted_state(folder, b"", update)
+
+
+def _replaced_corpus(seeds: Seeds) -> st.SearchStrategy[Example]:
+    """Return a strategy for cases of a model that replace a corpus of which one file is corrupted."""
+    home = seeds.folder / "replaced"
+    model = Path(_model_with_inputs(seeds)).read_bytes()
+    arguments = ("generate", "--model", "m.onnx", "--output", "c", "--replace")
+    if not home.exists():
+        home.mkdir()
+        (home / "m.onnx").write_bytes(model)
+        subprocess.run([*REAL, *arguments], cwd=home, check=True, stdout=subprocess.DEVNULL)
+    return _corrupted_state(home, model, arguments)
+
+
+def _external_data() -> st.SearchStrategy[Example]:
+    """Return a strategy for audits of a model whose weights are somewhere in other files, or are not there."""
+    numbers = st.sampled_from(["0", "8", "24", "-1", "", "1e3", "9" * 30, "0x10", " 8", "\u0661", "1/0"])
+    places = st.sampled_from(
+        ["w.bin", "../w.bin", "/dev/zero", "sub/../w.bin", "", ".", "m.onnx", "w\0bin", "x" * 5000]
+    )
+    sizes = st.lists(st.sampled_from([0, 1, 2, 3, 2**31, 2**62, -1]), max_size=4)
+
+    def made(place: str, offset: str, length: str, dims: list[int], type: int) -> Example:
+        tensor = onnx.TensorProto(name="W", data_type=type, dims=dims, data_location=onnx.TensorProto.EXTERNAL)
+        for key, value in (("location", place), ("offset", offset), ("length", length)):
+            tensor.external_data.add(key=key, value=value)
+        model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["": 13]> {EXTERNAL_GRAPH}')
+        model.graph.initializer.append(tensor)
+        return Example(("audit", "m.onnx", *REFERENCE), {"m.onnx": model.SerializeToString(), "w.bin": bytes(24)})
+
+    types = st.sampled_from([1, 1, 1, 7, 8, 10, 16, 21, 0, 77])
+    return st.builds(made, places, numbers, numbers, st.one_of(st.just([2, 3]), sizes), types)
+
+
+EXTERNAL_GRAPH = "g (float[2, 3] X) => (float[2, 3] Y) { Y = Add (X, W) }"
 
 
 def _of_harness(arguments: tuple[str, ...]) -> st.SearchStrategy[Example]:
