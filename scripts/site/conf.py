@@ -152,7 +152,8 @@ def complete_pages(app: Sphinx, _: Exception | None) -> None:
 
 def add_first_page(app: Sphinx, _: Exception | None) -> None:
     """Copy the root page to index.html, the name that web servers look for."""
-    shutil.copy(Path(app.outdir, f"{root_doc}.html"), Path(app.outdir, "index.html"))
+    if app.builder.format == "html":
+        shutil.copy(Path(app.outdir, f"{root_doc}.html"), Path(app.outdir, "index.html"))
 
 
 def setup(app: Sphinx) -> None:

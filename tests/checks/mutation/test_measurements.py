@@ -368,10 +368,12 @@ def test_attained_errors_are_within_the_bounds(found):
     assert [one for one in found if one.ratio < 1] == []
 
 
+@pytest.mark.long
 def test_median_ratio_is_at_most_two(found):
     assert median(one.ratio for one in found) <= 2
 
 
+@pytest.mark.long
 def test_bound_is_at_most_16_times_attained_error(found):
     assert [one for one in found if one.ratio > 16] == []
 

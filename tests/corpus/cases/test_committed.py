@@ -108,7 +108,7 @@ class TestCommittedCorpus:
         }
         assert several
 
-    @pytest.mark.whole
+    @pytest.mark.long
     def test_must_cases_have_finite_bounds(self, committed, documents):
         for id, case in committed.cases.items():
             if documents[id]["level"] == Level.MUST:

@@ -88,25 +88,25 @@ def in_double(whole_corpus):
     return list(double_cases(whole_corpus))
 
 
-@pytest.mark.whole
+@pytest.mark.long
 def test_at_most_a_ninth_of_double_cases_is_wide(in_double):
     assert len(in_double) > 500
     assert sum(case.width > MAX_ULP for case in in_double) <= len(in_double) / 9
 
 
-@pytest.mark.whole
+@pytest.mark.long
 def test_update_in_float_passes_no_double_case(in_double):
     needing = [case for case in in_double if case.needs_double]
     assert len(needing) > 500
     assert [case.id for case in needing if not case.excludes_float] == []
 
 
-@pytest.mark.whole
+@pytest.mark.long
 def test_wide_bound_has_a_reason(wide):
     assert {id: width for id, width in wide.items() if not any(fnmatch(id, pattern) for pattern in WIDER)} == {}
 
 
-@pytest.mark.whole
+@pytest.mark.long
 @pytest.mark.parametrize("pattern", WIDER)
 def test_reason_matches_a_wide_case(wide, pattern):
     assert any(fnmatch(id, pattern) for id in wide)

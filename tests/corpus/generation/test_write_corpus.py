@@ -45,7 +45,7 @@ def with_stored_answers(case, corpus, step):
 
 class TestCommitted:
     @pytest.mark.whole
-    @pytest.mark.parametrize("step", [40, pytest.param(1, marks=pytest.mark.long)])
+    @pytest.mark.parametrize("step", [80, pytest.param(1, marks=pytest.mark.long)])
     def test_committed_corpus_equals_the_generated_one_but_for_some_answers(self, defined, step):
         """`nox -s generate -- --check` computes all answers, also those of large cases."""
         corpus = open_corpus(DATA)

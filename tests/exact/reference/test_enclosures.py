@@ -53,6 +53,7 @@ LITERAL_OUTPUTS = {
 """Cases of onnx whose expected outputs are written with four digits only."""
 
 
+@pytest.mark.long
 def test_onnx_node_cases_are_within_the_enclosures(onnx_node_cases: Sequence[Any]) -> None:
     judged, outside = set(), []
     for case in onnx_node_cases:
