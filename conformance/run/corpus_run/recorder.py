@@ -348,7 +348,7 @@ class Recorder:
         diagnosis: whether to search for mutants that explain the failures.
 
     Attributes:
-        judged: the results so far.
+        assessed: the results so far, judged by the pass criterion.
         repeated: number of results that were ignored, because the case had a result on the subject already.
         header: the header of the results file, if it is written, or None.
     """

@@ -133,7 +133,7 @@ SharedTreatment: TypeAlias = "Callable[[Array], Array]"
 
 
 def softmax(X: Array, *, axis: int, shared: SharedTreatment = np.asarray) -> Array:
-    """Return Exp(X) / ReduceSum(Exp(X), axis), with the maximum subtracted first, as every implementation does.
+    """Return Exp(X) / ReduceSum(Exp(X), axis), with the maximum subtracted first, so that no Exp overflows.
 
     Args:
         X: the operand.
