@@ -79,6 +79,17 @@ def check_positive(value: float | None) -> float | None:
     return value
 
 
+def check_number(value: float) -> float:
+    """Return the value of an option unchanged, after the check that it is a number: NaN is within every range.
+
+    Raises:
+        BadParameter: the value is NaN.
+    """
+    if math.isnan(value):
+        raise typer.BadParameter("must be a number (got nan).")
+    return value
+
+
 def parse_workers(text: str) -> int:
     """Return the number of processes for the value of `--workers`; `auto` is the number of processors.
 
@@ -94,6 +105,7 @@ def parse_workers(text: str) -> int:
 
 
 _BEHAVIOUR: Mapping[str, Mapping[str, Any]] = {
+    "require_judged": {"callback": check_number},
     "seconds": {"callback": check_positive},
     "timeout": {"callback": check_positive},
     "verbose": {"callback": _set_verbose, "is_eager": True},

@@ -170,6 +170,8 @@ def _exec_program(command: list[str], memory: int, status: int) -> None:
         _restore_signals()
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         if memory:
+            _, most = resource.getrlimit(resource.RLIMIT_AS)
+            memory = memory if most == resource.RLIM_INFINITY else min(memory, most)
             resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
         os.execvp(command[0], command)  # noqa: S606
     except OSError as error:

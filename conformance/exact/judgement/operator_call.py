@@ -23,7 +23,7 @@ from conformance.exact.models.arrays import tensor_of, type_name, type_number
 from conformance.exact.models.external_data import initializer_arrays_in
 from conformance.exact.models.graphs import normal_domain, operator_text, recursion_problem
 from conformance.exact.models.input_files import DeclaredInput, constant_node_values, required_input_names
-from conformance.exact.models.model_validity import read_model
+from conformance.exact.models.model_validity import check_contents, read_model
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -102,6 +102,8 @@ def call_of_model(given: onnx.ModelProto | bytes | PathLike[str], inputs: Values
         _, model = read_model(path)
     else:
         raise UsageError("argument", name="the model", kind="a model of onnx, its bytes or a path", value=shown(given))
+    if folder is None:
+        check_contents("The model", model)
     if problem := _problem(model):
         raise UsageError("call-invalid", title=model.graph.name or "the model", problem=problem)
     names = [value.name for value in model.graph.input]

@@ -265,6 +265,20 @@ def read_model(path: Path) -> tuple[bytes, onnx.ModelProto]:
         raise ModelError("file-unreadable", path=path, reason=error.strerror) from None
     except DecodeError:
         raise ModelError("not-a-model.file", path=path) from None
+    check_contents(path, model)
+    return content, model
+
+
+def check_contents(path: Path | str, model: onnx.ModelProto) -> None:
+    """Check that a model has a graph, few imports, texts in UTF-8, and tensors of possible types and shapes.
+
+    Args:
+        path: its file, or a name of it for the message.
+        model: the model.
+
+    Raises:
+        ModelError: it is malformed.
+    """
     if not model.ir_version or not model.HasField("graph"):
         raise ModelError("not-a-model.graph", path=path)
     if len(model.opset_import) > MAX_IMPORTS:
@@ -281,7 +295,6 @@ def read_model(path: Path) -> tuple[bytes, onnx.ModelProto]:
             raise ModelError("invalid", path=path, fault=fault)
     if (fault := next(_tensor_faults(model), None)) is not None:
         raise ModelError("invalid", path=path, fault=fault)
-    return content, model
 
 
 def _declared_types(model: onnx.ModelProto) -> Iterator[tuple[str, Sequence[int], int]]:

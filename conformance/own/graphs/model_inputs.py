@@ -619,6 +619,8 @@ def read_inputs(path: Path, graph: onnx.GraphProto) -> list[InputSet]:
     if path.suffix == ".json":
         runs = read_polygraphy(path)
         with file_errors(path):
+            if not isinstance(runs, list) or not all(isinstance(run, dict) for run in runs):
+                raise ValueError(NO_POLYGRAPHY)
             return [InputSet(str(path), tuple(read_encoded_arrays(path, run, declared))) for run in runs]
     return [InputSet(str(path), read_named_arrays(path, declared))]
 
@@ -627,6 +629,9 @@ def data_set_folders(path: Path) -> list[Path]:
     """Return the folders `test_data_set_N` of a folder by number, or else the folder itself."""
     numbered = {int(match[1]): each for each in path.iterdir() if (match := _DATA_SET.match(each.name))}
     return [numbered[number] for number in sorted(numbered) if numbered[number].is_dir()] or [path]
+
+
+NO_POLYGRAPHY = "it is not a list of objects with arrays, as polygraphy writes it"
 
 
 def read_polygraphy(path: Path) -> Any:
@@ -659,13 +664,19 @@ def read_encoded_arrays(file: Path, entries: Mapping[str, Any], declared: Sequen
             )
         with file_errors(file):
             entry = entries[value.name]
-            content = base64.b64decode(entry.get("values", entry)["array"], validate=True)
+            encoded = entry.get("values", entry) if isinstance(entry, dict) else None
+            if not isinstance(encoded, dict):
+                raise ValueError(NO_POLYGRAPHY)  # noqa: TRY004 - the file is wrong
+            content = base64.b64decode(encoded["array"], validate=True)
             arrays.append(_read_npy(io.BytesIO(content), file, value))
     return arrays
 
 
 def _read_folder(folder: Path, declared: Sequence[DeclaredInput]) -> tuple[Value, ...]:
-    files = {int(match[1]): each for each in folder.iterdir() if (match := _NUMBERED.match(each.name))}
+    numbered = [(int(match[1]), each) for each in folder.iterdir() if (match := _NUMBERED.match(each.name))]
+    files = dict(numbered)
+    if len(files) < len(numbered):
+        raise UsageError("input-unreadable", file=folder, reason="two of its files have the same number")
     missing = sorted(set(range(len(declared))) - set(files))
     if missing:
         raise UsageError("input-missing.file", folder=folder, missing=missing[0], count=len(declared))
@@ -730,7 +741,10 @@ def _read_npy(stream: IO[bytes], file: Path, declared: DeclaredInput) -> Array:
     start = io.BytesIO(head)
     is_first_version = np.lib.format.read_magic(start) == (1, 0)
     read_header = np.lib.format.read_array_header_1_0 if is_first_version else np.lib.format.read_array_header_2_0
-    shape, is_fortran, dtype = read_header(start)
+    try:
+        shape, is_fortran, dtype = read_header(start)
+    except (ValueError, SyntaxError):  # with an address of Python
+        raise ValueError(f"the header of the array {declared.name} is not that of NumPy") from None
     if dtype.hasobject:
         raise ValueError(f"the array {declared.name} has Python objects: save texts in an array of type U")
     _check(file, declared, np.dtype(object) if dtype.kind in "US" else dtype, shape)

@@ -81,18 +81,26 @@ class Limits:
             raise UsageError("invalid-timeout", timeout=self.timeout)
 
 
+MIN_MEMORY = 2**20
+MAX_MEMORY = 2**62
+"""Limits of an amount of memory: no program starts in less, and the system has no larger numbers."""
+
+
 def parse_memory_size(text: str) -> int:
     """Return an amount of memory in bytes: `4G` is 4 · 2³⁰. An empty text is 0, for no limit.
 
     Raises:
-        UsageError: the text is not a positive number with an optional unit K, M, G or T.
+        UsageError: the text is not a number with an optional unit K, M, G or T, or the amount is out of range.
     """
     if not text:
         return 0
     match = re.fullmatch(r"([1-9][0-9]{0,14})([KMGT]?)i?B?", text.strip(), re.IGNORECASE)
     if match is None:
         raise UsageError("invalid-memory-size", text=text)
-    return int(match[1]) * _UNITS[match[2].upper()]
+    size = int(match[1]) * _UNITS[match[2].upper()]
+    if not MIN_MEMORY <= size < MAX_MEMORY:
+        raise UsageError("invalid-memory-size", text=text)
+    return size
 
 
 PROTOCOL_VERSION = 1

@@ -563,3 +563,21 @@ def test_values_of_a_model_have_a_limit_of_those_that_are_alive_together(monkeyp
     monkeypatch.setattr("conformance.exact.reference.node_enclosures.MAX_OUTPUT_ELEMENTS", 97)  # 32 + 64 and y
     assert judge(doubling(5), inputs, [np.float32(64)]).verdict == "admissible"
     assert judge(doubling(6), inputs, [np.float32(128)]).verdict == "not judged"
+
+
+@pytest.mark.parametrize(
+    "tensor",
+    [
+        TensorProto(name="B", data_type=1, dims=[-1, -3]),
+        TensorProto(name="B", data_type=1, dims=[2**32, 2**32]),
+        TensorProto(name="B", data_type=77, dims=[5], raw_data=bytes(20)),
+        TensorProto(name="B", data_type=8, dims=[1], string_data=[b"\xff"]),
+    ],
+    ids=["negative", "overflow", "type", "text"],
+)
+@pytest.mark.parametrize("form", [lambda model: model, onnx.ModelProto.SerializeToString], ids=["model", "bytes"])
+def test_model_with_malformed_tensor_is_refused(tensor: TensorProto, form: Any) -> None:
+    model = two_nodes()
+    model.graph.initializer[0].CopyFrom(tensor)
+    with pytest.raises(ConformanceError):
+        judge(form(model), [X], [Z])

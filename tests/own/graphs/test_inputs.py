@@ -170,6 +170,18 @@ def external_tensor(location: str) -> TensorProto:
     return tensor
 
 
+@pytest.mark.parametrize("content", ['{"lst": []}', '["X"]', '[{"X": [1, 2]}]', '[{"X": {"values": 1}}]'])
+def test_read_of_json_that_is_not_of_polygraphy_is_refused(tmp_path, content):
+    (tmp_path / "inputs.json").write_text(content)
+    assert refusal(tmp_path / "inputs.json") == "usage.input-unreadable"
+
+
+def test_read_of_two_files_of_one_input_is_refused(tmp_path):
+    (tmp_path / "input_0.npy").write_bytes(saved(RIGHT))
+    (tmp_path / "input_0.pb").write_bytes(b"")
+    assert refusal(tmp_path) == "usage.input-unreadable"
+
+
 PROTOS = {
     "external data": (external_tensor("secret"), "usage.input-unreadable"),
     "65 dimensions": (TensorProto(data_type=1, dims=(1,) * 65, raw_data=bytes(4)), "usage.input-unreadable"),
