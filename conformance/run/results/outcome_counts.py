@@ -59,11 +59,11 @@ class OutcomeCounts(Struct, frozen=True):
 
     @property
     def weaker_sentence(self) -> str:
-        """The failures that the run does not judge, with the option that judges them; empty if there are none."""
+        """The failures that do not fail the run, with the option that changes this; empty if there are none."""
         if not self.weaker_failures:
             return ""
-        verb = "is" if self.weaker_failures == 1 else "are"
-        return f"{_plural(self.weaker_failures, 'failure')} at level should {verb} not judged: use {WEAKER_OPTION}"
+        verb = "does" if self.weaker_failures == 1 else "do"
+        return f"{_plural(self.weaker_failures, 'failure')} at level should {verb} not fail the run without {WEAKER_OPTION}"
 
     @classmethod
     def count(

@@ -60,8 +60,8 @@ function groupOfEvidence(one, detail, { verdict, phase, text, subjects }, open) 
 
 function errorStrip(detail) {
   const rows = SUBJECTS.map((subject) => [subject.label, (evidenceOf(detail, subject)?.outputs || [])
-    .filter((output) => output.error_over_bound !== undefined)
-    .map((output) => [output.error_over_bound, `${output.name}, data set ${output.data_set}`])]).filter(([, points]) => points.length);
+    .filter((output) => output.error_over_bound !== undefined || isBeyond(output))
+    .map((output) => [output.error_over_bound ?? Infinity, `${output.name}, data set ${output.data_set}`])]).filter(([, points]) => points.length);
   return rows.length > 0 && strip("Largest error of each output, as a fraction of its bound", rows);
 }
 

@@ -29,11 +29,18 @@ function worst(outputs) {
     return values.length ? values.reduce((most, value) => (Number(value) > Number(most) || isNaN(value) ? value : most)) : null;
   };
   const ulp = largest("max_ulp");
-  const fraction = largest("error_over_bound");
+  const fraction = outputs.some(isBeyond) ? null : largest("error_over_bound");
   return [ulp !== null && `max ${number(ulp)} ULP`, fraction !== null && fractionOf(fraction)].filter(Boolean).join(", ");
 }
 
+// Whether an output has a wrong element whose bound is 0 or whose error is not finite, so that there is no fraction.
+function isBeyond(output) {
+  return Boolean(output.wrong) && output.check === "bound" && output.error_over_bound === undefined;
+}
+
 function fractionOf(fraction) {
+  if (fraction === Infinity) return "above the bound";
+
   return Number(fraction) <= 1 ? `${number(fraction)} of the bound` : `${number(fraction)} times the bound`;
 }
 
