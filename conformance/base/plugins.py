@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from contextlib import suppress
 from functools import cache
 from importlib.metadata import EntryPoint, PackageNotFoundError, entry_points, metadata, requires, version
 from types import MappingProxyType
@@ -97,11 +98,14 @@ def wrong_dependency() -> DependencyError | None:
 
 
 def _requirements() -> list[tuple[str, list[tuple[str, str]]]]:
-    """Return each required package with its bounds, the lower bound first, without the packages of extras."""
-    try:
-        texts = requires(DISTRIBUTION) or []
-    except PackageNotFoundError:  # the suite is imported from a folder
-        return []
+    """Return each package that the suite or onnx requires with its bounds, the lower bound first, without extras.
+
+    onnx fails with an older protobuf in an import, before it can name the version.
+    """
+    texts: list[str] = []
+    for package in (DISTRIBUTION, "onnx"):
+        with suppress(PackageNotFoundError):  # the suite is imported from a folder, or the first loop names onnx
+            texts += requires(package) or []
     matches = [match for text in texts if (match := _REQUIREMENT.fullmatch(text)) and not match[3]]
     return [(match[1], sorted(_BOUND.findall(match[2]), reverse=True)) for match in matches]
 

@@ -167,6 +167,7 @@ def test_admitted_version_is_accepted(install, version):
     [
         ("onnx", "1.17.0", "dependency.too-old"),
         ("numpy", "1.26.4", "dependency.too-old"),
+        ("protobuf", "3.20.3", "dependency.too-old"),
         ("typer", "0.29.0", "dependency.too-new"),
         ("ml-dtypes", None, "dependency.missing"),
     ],

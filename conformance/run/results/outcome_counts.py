@@ -63,7 +63,8 @@ class OutcomeCounts(Struct, frozen=True):
         if not self.weaker_failures:
             return ""
         verb = "does" if self.weaker_failures == 1 else "do"
-        return f"{_plural(self.weaker_failures, 'failure')} at level should {verb} not fail the run without {WEAKER_OPTION}"
+        failures = _plural(self.weaker_failures, "failure")
+        return f"{failures} at level should {verb} not fail the run without {WEAKER_OPTION}"
 
     @classmethod
     def count(
