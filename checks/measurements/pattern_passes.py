@@ -562,7 +562,13 @@ RULES = (
         {"no_bias": lambda s: len(s.first.input) == 2, "per_channel": _per_channel, **FIXED},
         _add_bias,
     ),
-    Rule("conv_normalization", ("BatchNormalization",), ("Conv",), {**FIXED}, _fold_normalization),
+    Rule(
+        "conv_normalization",
+        ("BatchNormalization",),
+        ("Conv",),
+        {"not_training": lambda s: not attribute(s.last, "training_mode", 0), **FIXED},
+        _fold_normalization,
+    ),
     Rule(
         "slices",
         ("Slice",),

@@ -17,7 +17,7 @@ The second line of a case has the clauses, the effect of the pass, and options, 
 - `then VALUES`: values that further runs remove, up to a fixed point.
 - `imports OPSETS`, `ir_version N`, `check NAME`, `level NAME`, `id PREFIX`.
 - `annotate VALUES`: quantization annotations.
-- `no data`.
+- `no data`, and `typed_fields`: the elements of initializers are not in `raw_data`.
 
 Then follow lines `input NAME: DATA`, `initializer NAME: DATA`, `elements NAME: DATA`, which replaces the elements of an
 initializer or Constant in the text, and `hazard KIND: DATA`. DATA is one of these:
@@ -41,7 +41,7 @@ from string import Template
 from typing import TYPE_CHECKING
 
 import numpy as np
-from onnx import parser
+from onnx import helper, parser
 
 from conformance.base.verdicts import Level
 from conformance.corpus.cases.case import PassEffect, Rewrite
@@ -253,6 +253,9 @@ def _numbered_rows(array: TextRows, *, around_first: bool = False) -> list[Row]:
 CONDITION = "condition"
 """The factor whose levels, besides the first, make a rewrite wrong whatever the other levels are."""
 
+MAX_LEVELS_WITH_CONDITION = 4
+"""Number of levels of the first other factor, from the first one, that are with another condition."""
+
 VALUES = "values"
 """The factor of the elements of the inputs. The first are ordinary: they leave no result undetermined."""
 
@@ -261,18 +264,20 @@ def _rows_around_first(factors: Mapping[str, Sequence[str]]) -> list[Row]:
     """Return rows with all pairs of levels, and rows in which at most one factor has another level than its first.
 
     All pairs have the first condition, because a right rewrite leaves a model with another condition alone. They have
-    the first values too. Each level of the first other factor is with all values, and with another condition.
+    the first values too. Each level of the first other factor is with all values, and the first ones are with another
+    condition.
     """
     first = {factor: levels[0] for factor, levels in factors.items()}
     fits = {factor: levels for factor, levels in factors.items() if factor not in (CONDITION, VALUES)}
     conditions = factors.get(CONDITION, ())[1:]
     main = next(iter(fits))
+    conditioned = fits[main][:MAX_LEVELS_WITH_CONDITION]
     rows = [
         *({**first, **row} for row in FamilyDeclaration(fits).rows),
         *({**first, factor: level} for factor, levels in fits.items() for level in levels),
         *({**first, VALUES: each, main: level} for each in factors.get(VALUES, ()) for level in fits[main]),
         *({**first, CONDITION: each} for each in conditions),
-        *({**first, CONDITION: each, main: level} for each, level in zip(cycle(conditions), fits[main], strict=False)),
+        *({**first, CONDITION: each, main: level} for each, level in zip(cycle(conditions), conditioned, strict=False)),
     ]
     return [dict(levels) for levels in dict.fromkeys(tuple(row.items()) for row in rows)]
 
@@ -328,6 +333,10 @@ def _case(family: str, text: str, changes: Sequence[ModelChange]) -> Case:
         if names[0]:
             graphs = [graph for graph in all_graphs(changed) if any(names[0] in node.output for node in graph.node)]
             add_quantization_annotations(graphs[0] if graphs else changed.graph, *names)
+        if "typed_fields" in options:
+            for tensor in changed.graph.initializer:
+                elements = array_of(tensor)
+                tensor.CopyFrom(helper.make_tensor(tensor.name, tensor.data_type, tensor.dims, elements.reshape(-1)))
         for change in changes:
             change(changed)
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from generators.eliminate_nop_monotone_argmax.case_texts import CaseTemplate
 
 FOLDER = Path(__file__).parent
-TEXTS = ("patterns", "moves", "arithmetic", "fusions", "scopes", "forms")
+TEXTS = ("patterns", "moves", "arithmetic", "fusions", "scopes", "forms", "sizes", "names")
 """The texts with the families, in order."""
 
 
@@ -55,7 +55,11 @@ def _common() -> str:
 @cache
 def templates() -> Sequence[CaseTemplate]:
     """Return the paragraphs of cases of all texts."""
-    return [template for name in TEXTS for template in read_templates(FOLDER / f"{name}.txt", beginning=_common())]
+    return [
+        template
+        for name in TEXTS
+        for template in read_templates(FOLDER / f"{name}.txt", beginning=_common(), around_first=True)
+    ]
 
 
 def draw_pattern(chance: random.Random) -> BuiltModel | None:

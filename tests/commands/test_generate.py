@@ -13,6 +13,7 @@ from command_outputs import read_tree
 from pattern_digests import DIGESTS, family_digests
 from refusals import assert_bad_input
 
+from checks.measurements.pattern_passes import corpus_tasks
 from checks.measurements.pattern_passes import main as judge_passes
 
 QUICK = "functions"
@@ -172,7 +173,7 @@ def test_generate_passes_writes_patterns_that_judge_graph_optimizers(command, he
     assert ended.status == 0
     assert re.match(r"Wrote corpus patterns 1\.0\.0 to pass-cases: \d+ cases", ended.out)
     assert family_digests(here / "pass-cases") == json.loads(DIGESTS.read_bytes())
-    assert judge_passes(here / "pass-cases") == 0
+    assert judge_passes(corpus_tasks(here / "pass-cases")) == 0
     assert command("run", "-o", "identity", "--data", "pass-cases").status == 0
     (here / "forgetful.py").write_text(FORGETFUL)
     forgetful = ("run", "-o", "forgetful:optimize", "--data", "pass-cases")
