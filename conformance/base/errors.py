@@ -226,4 +226,6 @@ def nearest_name(name: str, known: Iterable[str], likeness: float = 0.6) -> str 
     """
     from difflib import get_close_matches
 
-    return next(iter(get_close_matches(name, sorted(known), n=1, cutoff=likeness)), None)
+    names = sorted(known)
+    same = [each for each in names if each.lower() == name.lower()]
+    return next(iter(same or get_close_matches(name, names, n=1, cutoff=likeness)), None)

@@ -24,7 +24,7 @@ from conformance.base.verdicts import Level, Verdict
 from conformance.corpus.cases.case import MODELS_CORPUS
 from conformance.corpus.cases.case_loading import load_case_in_memory
 from conformance.corpus.cases.corpus import MANIFEST, manifest_bytes
-from conformance.exact.clauses import clauses
+from conformance.exact.clauses import clauses, family_titles
 from conformance.run.corpus_run.environment_versions import run_environment, subject_files_digest
 from conformance.run.corpus_run.resume import PartialResults, different_run_error
 from conformance.run.diagnosis.collected_results import ResultCollector
@@ -292,7 +292,7 @@ class AssessedResults:
             families.add(facts.family)
             if verdict is Verdict.PASS and subject in passing:
                 passing[subject] |= facts.operators
-        if not families:  # no result was received
+        if not families or not families <= {*family_titles().values()}:  # no result was received, or of other cases
             return []
         if selected:
             passing = {

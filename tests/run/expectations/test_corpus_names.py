@@ -61,6 +61,11 @@ def test_new_expectations_file_names_the_corpus(command, here, renamed):
     ended = command("update-expectations", "out.jsonl", "--expect", "known.toml", "--by-cause")
     assert ended.status == 0, ended.err
     assert 'corpus = "onnx"' in (here / "known.toml").read_text(encoding="utf-8")
+    text = f'subject = "{wrong}"\n[[expect]]\nreason = "no kernel"\nfail = ["test_abs_of_the_suite"]\n'
+    (here / "other.toml").write_text(text, encoding="utf-8")
+    ended = command("update-expectations", "out.jsonl", "--expect", "other.toml", "--by-cause")
+    assert_bad_input(ended, "expectations.no-entry-matches", "other.toml")
+    assert (here / "other.toml").read_text(encoding="utf-8") == text
 
 
 def test_archive_of_case_keeps_the_name_of_its_corpus(command, here, renamed):
