@@ -59,14 +59,16 @@ SMALL = '<ir_version: 8, opset_import: ["" : 17]> small (float[1] X) => (float[1
 
 def by_onnxscript(chosen: str, content: bytes) -> bytes:
     """Return the model after the optimizer of ONNX Script, after one of its passes, or after a rule by its number."""
-    import onnx_ir
+    import onnx_ir.passes.common
     import onnxscript.optimizer
     from onnxscript import rewriter
 
     model = onnx.load_model_from_string(content)
-    if chosen == "eliminate_common_subexpressions":
+    common = onnx_ir.passes.common
+    alone = {"eliminate_common_subexpressions": "CommonSubexpressionEliminationPass", "inline": "InlinePass"}
+    if chosen in alone:
         read = onnx_ir.serde.deserialize_model(model)
-        onnx_ir.passes.common.CommonSubexpressionEliminationPass()(read)
+        getattr(common, alone[chosen])()(read)
         return onnx_ir.serde.serialize_model(read).SerializeToString()
     if chosen != "all":
         rule = rewriter._DEFAULT_REWRITE_RULES[int(chosen.rpartition("_")[2])]
