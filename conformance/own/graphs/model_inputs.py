@@ -1005,7 +1005,10 @@ def _shapes(
     for value, axis, name in places:
         if name and not _terms(name):
             named.setdefault(name, choose(value, axis))
-    sizes = {(value.name, axis): _size_of(name, named) or choose(value, axis) for value, axis, name in places}
+    sizes = {
+        (value.name, axis): named[name] if name in named else _size_of(name, named) or choose(value, axis)
+        for value, axis, name in places
+    }
     return {
         value.name: tuple(
             sizes[value.name, axis] if size is None else size

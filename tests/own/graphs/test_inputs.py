@@ -257,6 +257,7 @@ def parsed(text: str) -> onnx.ModelProto:
         ("(float[2,3] X) => (float[2,3] Y) { Y = Abs(X) }", {}, {}),
         (POOLED, {}, {"X": (2, 3, 32, 32)}),
         (POOLED, {"N": (5,)}, {"X": (5, 3, 32, 32)}),
+        ("(float[N,L] X) => (float[N,L] Y) { Y = Abs(X) }", {"L": (0,)}, {"X": (2, 0)}),
         (POOLED, {"X": (1, 3, 2, 2)}, {}),
         (
             SIGNAL,
