@@ -32,8 +32,7 @@ from conformance.base.serialization.decoding import (
 from conformance.base.verdicts import CheckKind, Level, check_name
 from conformance.corpus.cases.case import CaseKind, PassEffect
 from conformance.corpus.cases.corpus import Corpus, CorpusCase, damaged_corpus_error, find_case
-from conformance.exact.models.arrays import Array, array_of, copy_of_value, dtype_of
-from conformance.exact.models.input_files import has_element_type
+from conformance.exact.models.arrays import Array, array_of, copy_of_value, dtype_of, has_element_type
 from conformance.exact.models.summaries import ModelSummary, TensorPreview
 
 if TYPE_CHECKING:

@@ -143,6 +143,15 @@ def type_number(name: str) -> int:
     return int(onnx.TensorProto.DataType.Value(name.upper()))
 
 
+NEWEST_ELEMENT_TYPE = 28
+"""The largest number of an element type, in onnx 1.23."""
+
+
+def has_element_type(number: int) -> bool:
+    """Return whether a number is that of an element type, which the installed onnx may not know."""
+    return 0 < number <= NEWEST_ELEMENT_TYPE or number in onnx.TensorProto.DataType.values()[1:]
+
+
 @cache
 def dtype_of(elem_type: int) -> np.dtype[Any]:
     """Return the NumPy type for an ONNX element type, given as a number of `TensorProto.DataType`."""

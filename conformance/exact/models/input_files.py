@@ -10,7 +10,16 @@ import onnx
 from onnx import helper
 
 from conformance.base.verdicts import Unsupported
-from conformance.exact.models.arrays import Array, array_of, dtype_of, item_type, tensor_of, type_name, type_text
+from conformance.exact.models.arrays import (
+    Array,
+    array_of,
+    dtype_of,
+    has_element_type,
+    item_type,
+    tensor_of,
+    type_name,
+    type_text,
+)
 from conformance.exact.models.graphs import constant_names, copy_of, infer_shapes, is_operator
 
 if TYPE_CHECKING:
@@ -21,15 +30,6 @@ if TYPE_CHECKING:
 
 MAX_DENSE_ELEMENTS = 1 << 24
 """Maximum number of elements of a sparse tensor after conversion to a dense array."""
-
-
-NEWEST_ELEMENT_TYPE = 28
-"""The largest number of an element type, in onnx 1.23."""
-
-
-def has_element_type(number: int) -> bool:
-    """Return whether a number is that of an element type, which the installed onnx may not know."""
-    return 0 < number <= NEWEST_ELEMENT_TYPE or number in onnx.TensorProto.DataType.values()[1:]
 
 
 def tensor_elements(tensor: onnx.TensorProto) -> Array:

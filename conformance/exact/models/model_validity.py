@@ -15,7 +15,7 @@ from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 from conformance.base.errors import ConformanceError, ModelError
 from conformance.base.files.atomic_write import read_input
 from conformance.base.serialization.printable_text import first_line
-from conformance.exact.models.arrays import array_of, check_shape
+from conformance.exact.models.arrays import array_of, check_shape, has_element_type
 from conformance.exact.models.graphs import (
     MAIN_DOMAINS,
     all_graphs,
@@ -29,7 +29,6 @@ from conformance.exact.models.graphs import (
     subgraphs_of,
     top_level_graphs,
 )
-from conformance.exact.models.input_files import has_element_type
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Sequence

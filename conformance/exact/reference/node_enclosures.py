@@ -16,6 +16,7 @@ import numpy as np
 import onnx
 
 from conformance.base.errors import ConformanceError
+from conformance.base.jobs.job import limit_evaluation
 from conformance.base.verdicts import Level, Unsupported
 from conformance.exact.models.arrays import (
     element_count,
@@ -53,7 +54,6 @@ from conformance.exact.reference.operators.control_flow import CONTROL_FLOW
 from conformance.exact.reference.operators.sequences import SEQUENCE_OPERATORS
 from conformance.exact.reference.operators.training_optimizers import TRAINING_DOMAINS, TRAINING_OPTIMIZERS
 from conformance.exact.reference.oracle import EVALUATION_ERRORS, Answer, answers, evaluate
-from conformance.exact.reference.time_limits import limit_evaluation
 from conformance.exact.reference.tolerances import FUNCTION_OPERATORS
 
 if TYPE_CHECKING:

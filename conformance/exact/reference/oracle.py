@@ -19,6 +19,7 @@ import numpy as np
 import onnx
 from msgspec.structs import replace
 
+from conformance.base.jobs.job import limit_evaluation
 from conformance.base.verdicts import CheckKind, Level, Unsupported, check_name
 from conformance.exact.models import arrays
 from conformance.exact.models.arrays import Array, format_of, is_computed, type_name
@@ -28,7 +29,6 @@ from conformance.exact.reference.numbers.bounded import BoundedNumber
 from conformance.exact.reference.numbers.ieee_system import IeeeSystem
 from conformance.exact.reference.numbers.interval_system import IntervalSystem, exact_value
 from conformance.exact.reference.operators.sequences import SequenceValue
-from conformance.exact.reference.time_limits import limit_evaluation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

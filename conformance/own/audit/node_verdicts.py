@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from msgspec import Struct, structs
 
+from conformance.base.jobs.job import limit_evaluation
 from conformance.base.verdicts import Level, Unsupported
 from conformance.exact.declarations.exact_sums import summed_terms
 from conformance.exact.judgement import samples
@@ -39,7 +40,6 @@ from conformance.exact.reference.node_enclosures import (
 from conformance.exact.reference.nodes import TOO_LARGE
 from conformance.exact.reference.numbers.enclosure import Enclosure
 from conformance.exact.reference.oracle import EVALUATION_ERRORS
-from conformance.exact.reference.time_limits import limit_evaluation
 from conformance.exact.reference.tolerances import NARROW, SILENCES
 from conformance.own.graphs.arithmetic import operation_count
 from conformance.own.graphs.cutting import GraphParts, inferred_shape, part_of

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from msgspec import structs
 
+from conformance.base.jobs.job import limit_evaluation
 from conformance.base.verdicts import Level, Unsupported
 from conformance.exact.declarations.exact_sums import WITH_LONG_AXES, exact_sums, probed_terms, short_mean
 from conformance.exact.declarations.hard_values import free_operands, hard_elements, hard_numbers_of, input_places
 from conformance.exact.models.graphs import is_operator, main_opset, names_taken_by, subgraphs_of, with_inferred_types
 from conformance.exact.models.input_files import DeclaredInput, required_input_names
-from conformance.exact.reference.time_limits import limit_evaluation
 from conformance.own.audit.node_verdicts import JudgedNode, NodeVerdict, judge_last
 from conformance.own.graphs.cutting import GraphParts
 from conformance.own.graphs.intermediate_values import Exposure, SubjectRefused, run_each

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import onnx
 
 from conformance.base.errors import ModelError, UsageError
+from conformance.base.jobs.job import limit_evaluation
 from conformance.base.serialization.printable_text import one_line, shorten_middle
 from conformance.base.verdicts import Level, Unsupported
 from conformance.corpus.cases.case import MODELS_CORPUS, REGION_TAG, Case
@@ -27,7 +28,6 @@ from conformance.exact.reference.enclosures.machine_learning import MAP_OPERATOR
 from conformance.exact.reference.node_enclosures import NodeScope, answer_of, enclose_by_any_text, evaluate_nodes
 from conformance.exact.reference.numbers.enclosure import Enclosure, Tensor
 from conformance.exact.reference.oracle import Answer, quiet_evaluation
-from conformance.exact.reference.time_limits import limit_evaluation
 from conformance.exact.reference.tolerances import NARROW
 from conformance.own.graphs.cutting import complete_part
 from conformance.own.graphs.model_inputs import (

@@ -15,7 +15,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from conformance.base.errors import ConformanceError, JobError
-from conformance.base.jobs.job import require_number, run_job
+from conformance.base.jobs.job import limit_cpu_time, require_number, run_job
 from conformance.base.jobs.process_pool import ProcessWorkers
 from conformance.base.verdicts import Level, Verdict
 from conformance.corpus.cases.case_loading import load_case, load_case_in_memory, read_case_json
@@ -59,6 +59,10 @@ if TYPE_CHECKING:
     from conformance.run.diagnosis.failure_evidence import MutantCombination, Observation
 
 
+MAX_SECONDS = 300.0
+"""Processor time of a diagnosis; mutants run in this process, and a hostile model can keep them for hours."""
+
+
 @dataclass(frozen=True)
 class DiagnosisTask:
     """The input of one diagnosis: the results of a subject on the cases of an operator family.
@@ -99,7 +103,8 @@ class DiagnosisJob:
     def _answer(self, load: Callable[[str], CaseInMemory], number: int) -> Diagnosed:
         question = self.questions[number]
         try:
-            return self._explain(question, load)
+            with limit_cpu_time(MAX_SECONDS):
+                return self._explain(question, load)
         except Exception as error:  # noqa: BLE001 - a failed diagnosis must not lose the verdicts, nor the other diagnoses
             return Diagnosed([], [], [_undiagnosed(question.subject, error, question.family)])
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import onnx
 
+from conformance.base.jobs.job import CpuTimeoutError, limit_cpu_time
 from conformance.base.verdicts import Level, Unsupported
 from conformance.corpus.cases.case import CaseKind
 from conformance.corpus.cases.case_loading import CaseInMemory, DataSet, ExpectedTensor
@@ -29,7 +30,6 @@ from conformance.exact.reference.numbers.enclosure import Enclosure
 from conformance.exact.reference.numbers.number_system import NumberSystem
 from conformance.exact.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 from conformance.exact.reference.oracle import Answer, answers_for_graph
-from conformance.exact.reference.time_limits import CpuTimeoutError, limit_cpu_time
 from conformance.run.mutants.mutant import read_graph
 from conformance.studies.search.distractors import SHOULD_NAMES
 from conformance.studies.search.drawn_example import AnyExample, DrawnExample

@@ -10,10 +10,10 @@ import onnx
 import pytest
 from onnx import helper
 
+from conformance.base.jobs import job
 from conformance.exact.judgement import samples
 from conformance.exact.judgement.node_comparison import enclose_part
 from conformance.exact.judgement.samples import special_places
-from conformance.exact.reference import time_limits
 from conformance.exact.reference.node_enclosures import NodeScope, enclose
 from conformance.own.audit import node_verdicts
 from conformance.own.audit.node_verdicts import JudgementOptions, NodeVerdict, judge_nodes
@@ -183,11 +183,11 @@ def test_node_whose_expected_values_take_too_long_is_not_judged(monkeypatch: pyt
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8)
     zeros = np.zeros(2, np.float32)
     values: dict[str, Any] = {"X": zeros, "M": np.array(600), "c": np.array(True), "Y": zeros}
-    monkeypatch.setattr("conformance.exact.reference.time_limits._ended", Counter())
+    monkeypatch.setattr("conformance.base.jobs.job._ended", Counter())
     verdicts = []
     for seconds in (60.0, 0.01, 1e9):
-        monkeypatch.setattr("conformance.exact.reference.time_limits.MAX_EVALUATION_SECONDS", seconds)
+        monkeypatch.setattr("conformance.base.jobs.job.MAX_EVALUATION_SECONDS", seconds)
         [judged] = judge_nodes(model, ExposedValues(values, {}, []))
         verdicts.append(judged.verdict)
     assert verdicts == [NodeVerdict.CORRECT, NodeVerdict.NOT_JUDGED, NodeVerdict.CORRECT]
-    assert time_limits._ended.total() == 1
+    assert job._ended.total() == 1

@@ -54,6 +54,13 @@ def test_diagnose_run_groups_crashes_by_message_and_properties(whole_corpus, die
     assert [one.text for one in group.shared] == ["have the input of ArgMax of type uint64"]
 
 
+def test_diagnosis_that_takes_too_long_is_recorded_and_loses_no_other(whole_corpus, died, monkeypatch):
+    monkeypatch.setattr("conformance.run.diagnosis.diagnosis_run.MAX_SECONDS", 1e-3)
+    found = diagnose_run(died(), whole_corpus)
+    assert {(one.subject, one.operator) for one in found.undiagnosed} >= {("a", "ArgMax"), ("b", "ArgMax")}
+    assert {one.code for one in found.undiagnosed} == {"diagnosis.failed"}
+
+
 def test_diagnose_run_orders_records_by_family_and_subject(whole_corpus, died):
     asked = [(one.operator, one.subject) for one in diagnose_run(died(), whole_corpus).unexplained]
     assert asked == [("Adagrad", "a"), ("Adagrad", "b"), ("ArgMax", "a"), ("ArgMax", "b")]

@@ -20,11 +20,11 @@ from instruction_count import count_instructions
 from checks.mutation.pass_mutants import pass_mutants
 from checks.mutation.pass_mutants.correct_variants import CORRECT_PASSES
 from checks.mutation.search_score import OptimizerExample, measure_pass_search_score
+from conformance.base.jobs.job import CpuTimeoutError, limit_cpu_time
 from conformance.base.verdicts import Level
 from conformance.corpus.cases.case import CaseKind
 from conformance.corpus.factors.wrapping import BuiltModel, Context
 from conformance.corpus.passes.eliminate_nop_monotone_argmax import PASS_NAME, eliminate
-from conformance.exact.reference.time_limits import CpuTimeoutError, limit_cpu_time
 from conformance.run.diagnosis.diagnosis_run import SEARCH_TAG
 from conformance.run.mutants import catalogue
 from conformance.studies.search.distractors import NAMES, NAMES_WITHOUT_FUNCTIONS, SHOULD_NAMES

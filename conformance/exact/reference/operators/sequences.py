@@ -12,7 +12,7 @@ import numpy as np
 import onnx
 
 from conformance.base.verdicts import Unsupported
-from conformance.exact.models.input_files import has_element_type
+from conformance.exact.models.arrays import has_element_type
 from conformance.exact.reference.numbers.number_system import ABSENT, Value
 from conformance.exact.reference.operators.data_movement import concatenate, move_elements, place_along
 
