@@ -9,13 +9,14 @@ blocks, with fused multiply-add, with sums in double and float, and with an onli
 does not count as detected. The exit status is 1 if a right kernel is accused, or if more than 1 % of the cheats are not
 detected. -v prints each of them. --right judges the kernels of `right_kernels.py` instead.
 
-python checks/measurements/kernel_cheats.py --set FILE [--right] [--audit] [--only NAME]…
+python checks/measurements/kernel_cheats.py --set PATH [--right] [--isolated | --once | --audit] [--only NAME]…
 
-This judges the functions of a Python file instead, which other people write. Its list `ENTRIES` has a dictionary for
-each: `name`, `operator`, `opset`, `attributes`, `inputs`, `function` and `why`. An input is a pair of type and shape,
-an array, or None. The function takes arrays of these types and ranks, and the attributes. With --audit, each function
-is the backend of an audit of one node with the default options; otherwise it is a kernel. The script prints each that
-is not accepted although the set is --right, or is not accused. FILE is executed: trust its author.
+This judges the functions of a Python file, or of all files of a folder, instead, which other people write. Its list
+`ENTRIES` has a dictionary for each: `name`, `operator`, `opset`, `attributes`, `inputs`, `function` and `why`. An input
+is a pair of type and shape, an array, or None. The function takes arrays of these types and ranks, and the attributes.
+Each function is a kernel, with --isolated in a process of its own. With --once, `judge` judges one call on hard inputs.
+With --audit, each function is the backend of an audit of one node with the default options. The script prints each that
+is not accepted although the set is --right, or is not accused. The files are executed: trust their authors.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ import runpy
 import sys
 import tempfile
 from collections import Counter
+from contextlib import chdir, contextmanager, nullcontext
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
@@ -37,7 +39,7 @@ import onnx
 from onnx import helper
 
 from checks.measurements.right_kernels import right_kernels
-from conformance import judge_kernel
+from conformance import hard_inputs, judge, judge_kernel
 from conformance.exact.models.arrays import dtype_of, is_floating, type_name, type_number
 from conformance.exact.models.input_files import initializer_arrays
 from conformance.own.audit.audit_session import AuditOptions, audit_subject
@@ -296,12 +298,17 @@ class Entry:
     inputs: Sequence[Any]
     function: Kernel
     why: str = ""
+    path: Path = Path()
 
     @classmethod
-    def read(cls, path: str) -> list[Entry]:
-        """Return the entries of a file."""
+    def read(cls, path: Path) -> list[Entry]:
+        """Return the entries of a file, or of all files of a folder."""
         names = [each.name for each in fields(cls)]
-        return [cls(**{name: each[name] for name in names if name in each}) for each in runpy.run_path(path)["ENTRIES"]]
+        return [
+            cls(**{name: each[name] for name in names if name in each}, path=file.absolute())
+            for file in (sorted(path.glob("*.py")) if path.is_dir() else [path])
+            for each in runpy.run_path(str(file))["ENTRIES"]
+        ]
 
     @property
     def examples(self) -> list[Any]:
@@ -388,13 +395,21 @@ class Entry:
         is_judged = any(each.verdict is not NodeVerdict.NOT_JUDGED for each in judged)
         return "accepted" if is_judged else "not judged", f"an error of {noticed:.2g} would show"
 
-    def judge(self, calls: int, salt: str) -> tuple[str, str]:
+    def judge_once(self, salt: str) -> tuple[str, str]:
+        """Return whether the judgement of one call on hard inputs accepts the function, and the reason."""
+        options = {"opset": self.opset, **self.attributes}
+        (inputs,) = hard_inputs(self.operator, like=self.examples, count=1, salt=salt, **options)
+        judgement = judge(self.operator, inputs, self.outputs(*inputs), **options)
+        return {"wrong": "accused", "admissible": "accepted"}.get(judgement.verdict, judgement.verdict), str(judgement)
+
+    def judge(self, calls: int, salt: str, *, is_isolated: bool = False) -> tuple[str, str]:
         """Return whether the judgement of kernels accepts the function, and the reason."""
         kinds = [type_name(each.dtype) for each in self.examples if each is not None]
         floating = [type_name(each.dtype) for each in self.examples if each is not None and is_floating(each.dtype)]
         count = len(self.outputs(*self.examples))
+        own = lambda *inputs: tuple(self.outputs(*inputs)) if count > 1 else self.outputs(*inputs)[0]  # noqa: E731
         judgement = judge_kernel(
-            lambda *inputs: tuple(self.outputs(*inputs)) if count > 1 else self.outputs(*inputs)[0],
+            f"{self.path.stem}_of_set:{self.name}" if is_isolated else own,
             self.operator,
             opset=self.opset,
             types=tuple(dict.fromkeys([*kinds[:1], *floating])),
@@ -409,14 +424,38 @@ class Entry:
         return state, str(judgement)
 
 
-def _judge_set(options: argparse.Namespace) -> int:
+MODULE_OF_SET = """
+import runpy
+
+def kernel(entry):
+    return lambda *inputs: entry["function"](*inputs, **entry["attributes"])
+
+globals().update({each["name"]: kernel(each) for each in runpy.run_path(PATH)["ENTRIES"]})
+"""
+"""Source of a module with the functions of a file, without arguments for attributes; `PATH` is the file."""
+
+
+@contextmanager
+def _modules_of(entries: Sequence[Entry]) -> Iterator[None]:
+    """Change to a folder with a module for each file, from which another process imports the functions."""
+    with tempfile.TemporaryDirectory() as folder, chdir(folder):
+        for path in {entry.path for entry in entries}:
+            Path(f"{path.stem}_of_set.py").write_text(f"PATH = {str(path)!r}\n{MODULE_OF_SET}", encoding="utf-8")
+        yield
+
+
+def _judge_set(entries: Sequence[Entry], options: argparse.Namespace) -> int:
     """Judge the functions of a file, print those that are not judged as the set claims, and return the exit status."""
     counts: Counter[str] = Counter()
-    entries = [each for each in Entry.read(options.set) if not options.only or each.name in options.only]
     claimed = "accepted" if options.right else "accused"
     for entry in entries:
         try:
-            state, reason = entry.audit() if options.audit else entry.judge(options.calls, options.salt)
+            if options.audit:
+                state, reason = entry.audit()
+            elif options.once:
+                state, reason = entry.judge_once(options.salt)
+            else:
+                state, reason = entry.judge(options.calls, options.salt, is_isolated=options.isolated)
         except Exception as error:  # noqa: BLE001 - the function can raise anything
             state, reason = "not run", f"{type(error).__name__}: {error}"
         counts[state] += 1
@@ -434,12 +473,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--right", action="store_true", help="judge right kernels: of the file, or of many operators")
     parser.add_argument("--salt", default=SALT, help="the text that chooses the inputs of --right")
     parser.add_argument("-v", "--verbose", action="store_true")
-    parser.add_argument("--set", metavar="FILE", help="judge the functions of a file instead")
+    parser.add_argument("--set", metavar="PATH", help="judge the functions of a file or of a folder instead")
+    parser.add_argument("--isolated", action="store_true", help="run each function in a process of its own")
+    parser.add_argument("--once", action="store_true", help="judge one call of each function")
     parser.add_argument("--only", metavar="NAME", action="append", help="the name of a function of the file")
     parser.add_argument("--audit", action="store_true", help="audit a node with each function of the file")
     options = parser.parse_args(arguments)
     if options.set:
-        return _judge_set(options)
+        entries = [each for each in Entry.read(Path(options.set)) if not options.only or each.name in options.only]
+        with _modules_of(entries) if options.isolated else nullcontext():
+            return _judge_set(entries, options)
     if options.right:
         return _judge_right_kernels(options)
     missed: list[str] = []

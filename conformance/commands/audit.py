@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from conformance.base.errors import ExitStatus, UsageError
-from conformance.base.files.atomic_write import check_empty, write_json_atomically, write_text_atomically
+from conformance.base.files.atomic_write import check_empty
 from conformance.base.serialization.printable_text import print_line, print_notice, print_progress
 from conformance.base.verdicts import Level
 from conformance.commands.command_options import FailLevel, add_options, print_written_reports
@@ -18,10 +18,8 @@ from conformance.run.report.report_files import ReportFiles
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from conformance.own.audit.audit_report import AuditOutcome
     from conformance.own.audit.audit_session import SubjectAudit
-    from conformance.own.audit.model_audit import AuditObserver, ModelAudit, PreparedAudit
-    from conformance.run.expectations.expectations_file import Expectations
+    from conformance.own.audit.model_audit import AuditObserver, PreparedAudit
 
 
 @add_options
@@ -103,7 +101,12 @@ def audit(
         result = prepared.run(_observer(show))
     if output is not None and write_cases(output, (case for each in result.audits for case in each.cases)):
         show(f"Wrote {output}.")
-    if _report(result, reports, expectations, show_outcome) is AuditOutcome.FAILED:
+    reported = result.report(reports, expectations)
+    print_written_reports(reports)
+    for reason in reported.reasons:
+        show_outcome(f"  {reason}")
+    show_outcome(reported.summary)
+    if reported.outcome is AuditOutcome.FAILED:
         raise typer.Exit(ExitStatus.FAILS)
 
 
@@ -157,28 +160,3 @@ def _observer(show: Callable[[str], None]) -> AuditObserver:
                 show(line)
 
     return Observer()
-
-
-def _report(
-    result: ModelAudit, reports: ReportFiles, expectations: Mapping[str, Expectations], show: Callable[[str], None]
-) -> AuditOutcome:
-    """Write the reports, print the summary, and return the outcome, with the known failures of expectations files."""
-    from conformance.own.audit.audit_page import render_page
-    from conformance.own.audit.audit_results import audit_results, expected_outcome, write_audit_reports
-
-    json, html = (reports.paths.get(name) for name in ("json", "html"))
-    of_run = {name: path for name, path in reports.paths.items() if name in {"junit", "markdown"}}
-    document = result.document
-    judged = audit_results(document, expectations) if expectations or of_run else None
-    reasons = judged.reasons if judged is not None and expectations else []
-    outcome = expected_outcome(result.outcome, reasons) if expectations else result.outcome
-    write_json_atomically(json, None if json is None else document)
-    if html is not None:
-        write_text_atomically(html, render_page(result.model, result.audits, result.inputs, outcome))
-    if judged is not None and of_run:
-        write_audit_reports(judged, ReportFiles(of_run))
-    print_written_reports(reports)
-    for reason in reasons:
-        show(f"  {reason}")
-    show(result.summary_of(outcome, judged.known_failures if judged is not None else 0))
-    return outcome

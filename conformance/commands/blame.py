@@ -17,8 +17,7 @@ from conformance.run.report.report_files import ReportFiles
 from conformance.subjects.isolation.protocol import Limits
 
 if TYPE_CHECKING:
-    from conformance.own.blame.blame_session import Session
-    from conformance.own.blame.second_model import MatchedModels
+    from conformance.own.blame.blame_session import Request, Session
     from conformance.own.blame.verdict import BlameVerdict
 
 
@@ -57,12 +56,9 @@ def blame(
     a file is wrong.
     """
     from conformance.own.blame.blame_report import judged_text, step_lines, write_reports, write_reproduction
-    from conformance.own.blame.blame_session import Request, Session, compared_subjects
+    from conformance.own.blame.blame_session import Session, compared_subjects, prepared_request
     from conformance.own.blame.document import read_document
     from conformance.own.blame.model_comparison import OpenSubjects
-    from conformance.own.blame.second_model import read_models, round_inputs
-    from conformance.own.graphs.model_inputs import choose_inputs, chosen_text
-    from conformance.own.graphs.reading import shared_weights
     from conformance.studies.history.first_bad_release import releases_worth_comparing
     from conformance.studies.history.release_blame import ReleaseOptions, blame_case, blame_model
 
@@ -81,18 +77,15 @@ def blame(
         has_fault = blame_case(str(model), rewriter or second, searched, data, json, output)
         raise typer.Exit(ExitStatus.FAILS if has_fault else ExitStatus.PASSES)
     known = None if resume is None or (resume == json and not resume.exists()) else read_document(resume)
-    with shared_weights([model, second_model or model], [first, second]) as scratch:
-        audited, models = read_models(model, second_model, scratch, is_rewritten=rewriter is not None)
-        opened.data_folder = audited.data_folder
-        _print_unmatched(models, takes_output)
-        data_sets = round_inputs(models, choose_inputs(audited.original, inputs, shape or (), seed, input_value or ()))
-        if data_sets[0].chosen:
-            print_line(chosen_text(data_sets[0].chosen), err=takes_output)
-        request = Request(
-            audited, data_sets, first, second, rewriter, None if inputs else seed, seconds, models
-        ).with_tensor_inputs()
+    ways = (first, second, rewriter)
+    values = input_value or ()
+    with prepared_request(
+        (model, second_model), ways, opened, seconds, inputs=inputs, shapes=shape or (), values=values, seed=seed
+    ) as prepared:
+        _print_inputs(prepared.given or prepared, takes_output)
+        request = prepared
         if releases:
-            has_fault, at_release = blame_model(request, searched)
+            has_fault, at_release = blame_model(prepared, searched)
             if at_release is None:
                 raise typer.Exit(ExitStatus.FAILS if has_fault else ExitStatus.PASSES)
             request = at_release
@@ -115,12 +108,16 @@ def blame(
             raise typer.Exit(ExitStatus.FAILS)
 
 
-def _print_unmatched(models: MatchedModels | None, takes_output: bool) -> None:
-    """Print the outputs of two models that have no counterpart, and the inputs that are rounded."""
-    if models is not None and models.unmatched:
-        print_line(f"Outputs without counterpart: {', '.join(models.unmatched)}", err=takes_output)
-    if models is not None and models.rounded:
-        print_line(f"Inputs of another type, rounded for both: {', '.join(models.rounded)}", err=takes_output)
+def _print_inputs(request: Request, takes_output: bool) -> None:
+    """Print the outputs of two models that have no counterpart, and the inputs that are rounded or chosen."""
+    from conformance.own.graphs.model_inputs import chosen_text
+
+    if request.models is not None and request.models.unmatched:
+        print_line(f"Outputs without counterpart: {', '.join(request.models.unmatched)}", err=takes_output)
+    if request.models is not None and request.models.rounded:
+        print_line(f"Inputs of another type, rounded for both: {', '.join(request.models.rounded)}", err=takes_output)
+    if request.data_sets[0].chosen:
+        print_line(chosen_text(request.data_sets[0].chosen), err=takes_output)
 
 
 def _run(session: Session, json: Path | None, html: Path | None) -> BlameVerdict:

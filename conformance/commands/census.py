@@ -2,28 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import typer
 
-from conformance.base.files.atomic_write import write_chunks_atomically, write_text_atomically
-from conformance.base.serialization.printable_text import (
-    one_line,
-    print_line,
-    print_notice,
-    print_table,
-    progress_counter,
-)
+from conformance.base.serialization.printable_text import one_line, print_line, print_notice, print_table
 from conformance.commands.command_options import add_options
 from conformance.run.report.report_files import ReportFiles
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from conformance.studies.census.census_job import CellChunkResult
 
 
 class Operator(StrEnum):
@@ -44,9 +30,6 @@ class Type(StrEnum):
     BFLOAT16 = "bfloat16"
     FLOAT = "float"
     DOUBLE = "double"
-
-
-_SHORT_TYPES = (Type.FLOAT16, Type.BFLOAT16)
 
 
 @add_options
@@ -71,36 +54,25 @@ def census(
 
     Exit status: 0 if at least one subject computes outputs, whatever the counts are; 1 if none does.
     """
-    from conformance.base.jobs.job import JobState, run_job
     from conformance.base.jobs.process_pool import create_workers
-    from conformance.studies.census.census_job import make_census_job
-    from conformance.studies.census.census_page import render_page
-    from conformance.studies.census.census_report import environment_facts, footnotes, json_lines
-    from conformance.studies.census.census_report import markdown as markdown_of
-    from conformance.studies.census.census_results import TABLE_COLUMNS, TEXT_COLUMN_COUNT, collect_cells, table_row
+    from conformance.studies.census.census_job import DEFAULT_TYPES, make_census_job
+    from conformance.studies.census.census_page import write_census
+    from conformance.studies.census.census_report import footnotes
+    from conformance.studies.census.census_results import TABLE_COLUMNS, TEXT_COLUMN_COUNT, run_census, table_row
 
     reports = ReportFiles.of(results=results, html=html, markdown=markdown)
     reports.check()
     team = create_workers(workers, dask, print_notice)
-    operators = operator or list(Operator)
-    types = type or [*_SHORT_TYPES, Type.FLOAT]
-    job = make_census_job(backend, operators, types, timeout, is_sampled=sample, no_isolation=no_isolation)
-    with ExitStack() as stack:
-        state = stack.enter_context(JobState(resume, job)) if resume else None
-        advance = stack.enter_context(progress_counter("counting", len(list(job.chunk_numbers()))))
-
-        def chunk_results() -> Iterator[CellChunkResult]:
-            for chunk in run_job(job, team, state):
-                yield chunk.result
-                advance("")
-
-        found = collect_cells(job, chunk_results())
-    if results is not None:
-        write_chunks_atomically(results, json_lines(found, environment_facts()))
-    if html is not None:
-        write_text_atomically(html, render_page(found, environment_facts()))
-    if markdown is not None:
-        write_text_atomically(markdown, markdown_of(found, environment_facts()))
+    job = make_census_job(
+        backend,
+        operator or list(Operator),
+        type or DEFAULT_TYPES,
+        timeout,
+        is_sampled=sample,
+        no_isolation=no_isolation,
+    )
+    found = run_census(job, team, resume)
+    write_census(found, reports)
     rows = [[(cell, "") for cell in row] for row in (TABLE_COLUMNS, *map(table_row, found))]
     print_table(rows, TEXT_COLUMN_COUNT, err=reports.take_standard_output)
     for note in (note for each in found for note in footnotes(each)):

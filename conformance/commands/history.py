@@ -7,7 +7,6 @@ from pathlib import Path
 
 import typer
 
-from conformance.base.files.atomic_write import write_json_atomically, write_text_atomically
 from conformance.base.serialization.printable_text import print_line, print_notice
 from conformance.commands.command_options import Verb, Verbs, add_options
 from conformance.run.report.report_files import ReportFiles
@@ -46,24 +45,24 @@ def update(
     import sys
 
     from conformance.base.jobs.process_pool import create_workers
-    from conformance.corpus.cases.corpus import bundled_corpus_path, open_corpus
-    from conformance.studies.history.history_update import find_tasks, parse_range, update_store
+    from conformance.studies.history.history_update import parse_range, update_history
     from conformance.studies.history.release_run import RunSettings
     from conformance.studies.history.store import HistoryStore
     from conformance.subjects.environments.create import PackageSources
 
     settings = RunSettings(data, workers, offline, PackageSources(python or sys.executable))
-    warn = partial(print_line, err=True)
-    found = HistoryStore(store)
-    corpus = open_corpus(data or bundled_corpus_path())
     named = [parse_range(name, is_optimizer=False) for name in names]
     named += [parse_range(name, is_optimizer=True) for name in optimizer or ()]
-    with found.lock():
-        if any(each.digest == corpus.digest for each in found.releases()):
-            found.add_cases(corpus)  # a removed file with the cases of this corpus is written again
-        tasks = find_tasks(found, corpus, named, settings, only_new=only_new, retry=retry, show=print_line, warn=warn)
-        team = create_workers(workers, dask, print_notice) if dask is not None else None
-        counts = update_store(found, corpus, tasks, settings, print_line, team)
+    counts = update_history(
+        HistoryStore(store),
+        named,
+        settings,
+        only_new=only_new,
+        retry=retry,
+        team=create_workers(workers, dask, print_notice) if dask is not None else None,
+        show=print_line,
+        warn=partial(print_line, err=True),
+    )
     print_line(f"Releases: {counts.done} run, {counts.unavailable} unavailable, {counts.failed} failed")
     raise typer.Exit(1 if counts.failed else 0)
 
@@ -75,16 +74,13 @@ def show(thing: str = "", store: Path = DEFAULT_STORE, json: Path | None = None,
 
     The cases of a row have the same verdict in each release, and the same cause. Regressions come first.
     """
-    from conformance.studies.history.timeline import LEGEND, document, is_subject_name, selected_timelines, text_table
+    from conformance.studies.history.history_page import write_timelines
+    from conformance.studies.history.timeline import LEGEND, is_subject_name, selected_timelines, text_table
 
     reports = ReportFiles.of(json=json, html=html)
     reports.check()
     found = selected_timelines(store, thing)
-    write_json_atomically(json, document(found))
-    if html is not None:
-        from conformance.studies.history.history_page import render_page
-
-        write_text_atomically(html, render_page(found))
+    write_timelines(found, reports)
     show_line = partial(print_line, err=reports.take_standard_output)
     is_subject = not thing or is_subject_name(thing, found)
     for timeline in found:

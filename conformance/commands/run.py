@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 import gc
-import shlex
-from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
-from shutil import which
 from typing import TYPE_CHECKING
 
 import typer
 
 from conformance.base.errors import ExitStatus, UsageError
-from conformance.base.files.atomic_write import supervised_temp_dir
 from conformance.base.processes.start import ChildDied, run_in_child
 from conformance.base.serialization.printable_text import print_line
 from conformance.commands.command_options import add_options, print_written_reports
 from conformance.run.report.report_files import ReportFiles, write_reports
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from conformance.run.corpus_run.settings import Settings
 
 
@@ -63,24 +56,24 @@ def run(
             print_line(f"{interrupted.source} is complete: no case is executed again.", err=True)
         settings = interrupted.settings_of(settings)
     if not settings.subjects:
-        if interrupted is None:
-            raise UsageError("subject-missing.subject")
-        # a results file must not choose what is executed
-        named = [word for each in interrupted.header.subjects for word in (each.kind.flag, each.id)]
-        raise UsageError("subject-missing.resumed", words=shlex.join(named))
-    if settings.python is not None:
-        settings = replace(settings, python=Path(which(settings.python) or settings.python).absolute())
+        raise UsageError("subject-missing.subject")
     outputs.check(*[settings.results] if settings.results else ())
     # The subjects import their runtimes while this process imports the modules of a run.
     starting = None if interrupted or settings.relative_to else settings.start_subjects()
     from conformance.run.corpus_run.run_session import RunSession
     from conformance.run.corpus_run.runner import WorkerExecution
-    from conformance.run.corpus_run.terminal_report import Detail, OutputOptions, judge_and_print, with_base_results
+    from conformance.run.corpus_run.terminal_report import (
+        Detail,
+        OutputOptions,
+        judge_and_print,
+        with_base_results,
+        with_results_file,
+    )
 
     execution = WorkerExecution(workers, dask, exit_first)
     detail = Detail.CASES if verbose else Detail.OUTCOME if quiet else Detail.FAILURES
     output_options = OutputOptions(detail, settings.results, settings.data, outputs.take_standard_output)
-    with _with_results(settings, outputs) as settings, with_base_results(settings, execution) as settings:
+    with with_results_file(settings, outputs) as settings, with_base_results(settings, execution) as settings:
         session = RunSession(settings, interrupted, starting=starting, last_failed=last_failed)
         outcome = judge_and_print(session, execution, output_options)
         if settings.results is not None:
@@ -117,14 +110,3 @@ def _continue_in_child(results: Path | None) -> None:
         raise typer.Exit(ExitStatus.FAILS) from None
     if status is not None:
         raise typer.Exit(status)
-
-
-@contextmanager
-def _with_results(settings: Settings, outputs: ReportFiles) -> Iterator[Settings]:
-    """Yield the settings. If reports are requested without `--results`, the results file is a temporary file."""
-    if settings.results is not None or not outputs.paths:
-        yield settings
-        return
-
-    with supervised_temp_dir() as scratch:
-        yield replace(settings, results=scratch / "results.jsonl")

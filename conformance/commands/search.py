@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import typer
 
@@ -13,19 +12,13 @@ from conformance.base.errors import UsageError
 from conformance.base.files.atomic_write import (
     check_results_target,
     check_target,
-    supervised_temp_dir,
     write_json_atomically,
 )
 from conformance.base.serialization.printable_text import print_line, print_notice, print_progress
 from conformance.base.verdicts import Level
 from conformance.commands.command_options import FailLevel, add_options, default_of
-from conformance.run.report.report_files import ReportFiles, write_reports
+from conformance.run.report.report_files import ReportFiles
 from conformance.subjects.isolation.protocol import Limits
-
-if TYPE_CHECKING:
-    from conformance.run.corpus_run.terminal_report import OutputOptions
-    from conformance.studies.search.failing_examples import FailingExamples
-    from conformance.studies.search.search_job import SearchJob
 
 
 @add_options
@@ -62,7 +55,13 @@ def search(
     from conformance.base.jobs.job import check_state_file
     from conformance.base.jobs.process_pool import create_workers
     from conformance.studies.search.search_job import SearchJob
-    from conformance.studies.search.search_run import check_output, run_search, searched_operators, searched_subjects
+    from conformance.studies.search.search_run import (
+        check_output,
+        run_search,
+        searched_operators,
+        searched_subjects,
+        write_failing_examples,
+    )
 
     subjects = searched_subjects(backend, optimizer)
     if seconds is not None and examples is not None:
@@ -97,42 +96,7 @@ def search(
         print_line(line)
     write_json_atomically(coverage, outcome.found.coverage)
     if len(outcome.found):
-        wanted = outcome.failure is None and (results is not None or bool(outputs.paths))
-        _keep_failing_examples(outcome.found, output, results, outputs if wanted else None)
+        write_failing_examples(outcome, output, results, outputs, print_line)
     if outcome.failure is not None:
         raise outcome.failure
     raise typer.Exit(outcome.status)
-
-
-def _keep_failing_examples(
-    found: FailingExamples, output: Path | None, results: Path | None, outputs: ReportFiles | None
-) -> None:
-    """Write the failing examples as a corpus to `output`; run this corpus if `outputs` is not None."""
-    from conformance.run.corpus_run.terminal_report import OutputOptions
-
-    with supervised_temp_dir() as scratch:
-        corpus = output or scratch / "failing"
-        found.write_corpus(corpus)
-        if output is not None:
-            print_line(f"Wrote {output}. Run it with `onnx-conformance run --data {output}`.")
-        if outputs is not None:
-            printed = OutputOptions(
-                results=results, data=output, to_stderr=outputs.take_standard_output, keeps_corpus=output is not None
-            )
-            _run_failing_examples(found.job, corpus, results or scratch / "results.jsonl", outputs, printed)
-
-
-def _run_failing_examples(
-    job: SearchJob, corpus: Path, results: Path, outputs: ReportFiles, printed: OutputOptions
-) -> None:
-    """Run the failing examples as a corpus, and write the results file and the reports of that run."""
-    from conformance.run.corpus_run.run_session import RunSession
-    from conformance.run.corpus_run.runner import WorkerExecution
-    from conformance.run.corpus_run.terminal_report import judge_and_print
-    from conformance.studies.search.search_run import settings_of_examples
-
-    settings = settings_of_examples(job, corpus, results)
-    outcome = judge_and_print(RunSession(settings), WorkerExecution(), printed)
-    write_reports([results], outputs)
-    if outcome.fault is not None:
-        raise outcome.fault

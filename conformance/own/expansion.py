@@ -15,7 +15,8 @@ import numpy as np
 import onnx
 from onnx import shape_inference
 
-from conformance.base.errors import ModelError
+from conformance.base.errors import ModelError, UsageError
+from conformance.base.files.atomic_write import real_path, write_bytes_atomically
 from conformance.base.verdicts import Unsupported
 from conformance.exact.models.arrays import dtype_of
 from conformance.exact.models.graphs import (
@@ -24,12 +25,14 @@ from conformance.exact.models.graphs import (
     called_name,
     copy_of,
     function_name,
+    has_external_data,
     infer_shapes,
     iter_nodes,
     names_in_model,
     subgraphs_of,
     top_level_graphs,
 )
+from conformance.exact.models.model_validity import read_model, report_invalid_model
 from conformance.exact.models.renaming import FreshNames
 from conformance.exact.reference.nodes import attribute_values
 from conformance.exact.reference.numbers.symbolic import INT64, Term, TermEmitter, TermFactory, trace
@@ -42,6 +45,7 @@ from conformance.own.graphs.inlining import inline_functions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+    from pathlib import Path
 
     from conformance.exact.models.graphs import FunctionName
 
@@ -120,6 +124,26 @@ def expand(model: onnx.ModelProto) -> onnx.ModelProto:
         _expand_graph(graph, typed, main, new_emitter)
     _drop_training_import(expanded)
     return expanded
+
+
+def expand_file(model: Path, output: Path) -> bool:
+    """Write the expansion of a model's file, or a copy of the file; return whether it has a training optimizer.
+
+    Raises:
+        ConformanceError: the model cannot be read or expanded, the output cannot be written, or the model has external
+            data and the output would be in another folder.
+    """
+    content, proto = read_model(model)
+    if has_external_data(proto) and real_path(output).parent != real_path(model).parent:
+        raise UsageError("external-data", model=model)
+    is_expanded = has_training_optimizers(proto)
+    with report_invalid_model(model, proto):
+        new = expand(proto).SerializeToString(deterministic=True) if is_expanded else content
+    try:
+        write_bytes_atomically(output, new)
+    except OSError as error:
+        raise UsageError("cannot-write.output", output=output, reason=error.strerror) from None
+    return is_expanded
 
 
 def _require_primitives(model: onnx.ModelProto) -> None:

@@ -13,15 +13,18 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
+from conformance.base.errors import UsageError
 from conformance.base.serialization.printable_text import one_line
-from conformance.corpus.passes.analysis import ArgMaxSite  # noqa: TC001 - msgspec reads the annotations
+from conformance.corpus.passes.analysis import ArgMaxSite, analyse_argmaxes
 from conformance.corpus.passes.eliminate_nop_monotone_argmax import ALONG_AXIS, eliminate, explicit_axis
 from conformance.corpus.passes.hazards import hazards
 from conformance.exact.models.external_data import initializer_arrays_in
 from conformance.exact.models.graphs import is_operator, main_opset, with_inferred_types
 from conformance.exact.models.input_files import required_input_names
+from conformance.exact.models.model_validity import read_model, report_invalid_model
 from conformance.own.graphs.cutting import with_outputs
 from conformance.own.graphs.intermediate_values import SubjectRefused, are_identical, run_once, set_data_folder
+from conformance.own.graphs.model_inputs import choose_inputs, input_text
 from conformance.own.graphs.reading import LoadedModel, shared_weights
 from conformance.own.graphs.tensor_borders import with_tensor_inputs
 from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
@@ -108,6 +111,90 @@ class HazardsDocument(msgspec.Struct):
     inputs: list[str] | msgspec.UnsetType = msgspec.UNSET
     seed: int | msgspec.UnsetType | None = msgspec.UNSET
     counts: list[HazardCounts] | msgspec.UnsetType = msgspec.UNSET
+
+
+@dataclass(frozen=True)
+class ModelHazards:
+    """The hazards of a model, and the indices that change on subjects.
+
+    Attributes:
+        model: the file of the model.
+        findings: the ArgMax nodes before which the pass removes operators.
+        data_sets: the inputs; none if no subject runs the model.
+        texts: the names, types and shapes of the inputs of each data set.
+        seed: the seed of pseudo-random inputs; None if the user gave inputs.
+        counts: the changed indices on each subject.
+    """
+
+    model: Path
+    findings: list[ArgMaxSite]
+    data_sets: Sequence[InputSet]
+    texts: list[str]
+    seed: int | None
+    counts: list[HazardCounts]
+
+    @property
+    def fails(self) -> bool:
+        """Whether a subject does not run the model."""
+        return any(each.failure for each in self.counts)
+
+    @property
+    def document(self) -> HazardsDocument:
+        """The content of the file of `--json`."""
+        document = HazardsDocument(str(self.model), self.findings)
+        if self.data_sets:
+            document.inputs = self.texts
+            document.seed = self.seed
+            document.counts = self.counts
+        return document
+
+    def lines(self) -> Iterator[str]:
+        """Yield the lines that show the hazards in a terminal."""
+        yield from site_lines(self.findings)
+        for data_set, text in zip(self.data_sets, self.texts, strict=True):
+            yield f"inputs ({data_set.name}): {text or 'none'}"
+        for each in self.counts:
+            yield from text_lines(each)
+
+
+def find_hazards(
+    path: Path,
+    backends: Sequence[str] = (),
+    *,
+    inputs: Path | None = None,
+    shapes: Sequence[str] = (),
+    values: Sequence[str] = (),
+    seed: int = 0,
+    timeout: float = 60.0,
+    in_process: bool = False,
+) -> ModelHazards:
+    """Find the hazards of a model, and count the indices that change on backends, if there are any.
+
+    Args:
+        path: the file of the model.
+        backends: the names of the backends.
+        inputs: a file or folder of inputs; None for pseudo-random inputs.
+        shapes: the sizes of inputs, as for `--shape`.
+        values: the values of single inputs, as for `--input`.
+        seed: the seed of pseudo-random inputs.
+        timeout: the time limit of each request, in seconds.
+        in_process: whether backends written in Python run in this process.
+
+    Raises:
+        ConformanceError: the model or the inputs cannot be read, a backend cannot be started, or there are inputs
+            without a backend.
+    """
+    if not backends and (inputs is not None or shapes or values):
+        raise UsageError("subject-missing.for-inputs")
+    _, proto = read_model(path)
+    with report_invalid_model(path, proto):
+        findings = analyse_argmaxes(proto)
+    if not backends:
+        return ModelHazards(path, findings, [], [], None, [])
+    data_sets = choose_inputs(proto, inputs, shapes, seed, values)
+    counts = count_on_subjects(path, backends, data_sets, timeout, in_process=in_process)
+    texts = [input_text(required_input_names(proto.graph), data_set) for data_set in data_sets]
+    return ModelHazards(path, findings, data_sets, texts, None if inputs else seed, counts)
 
 
 @dataclass(frozen=True)

@@ -48,16 +48,23 @@ from conformance.own.blame.model_comparison import (
 )
 from conformance.own.blame.model_reduction import MAX_SECONDS, DifferenceReduction, known_values, node_count
 from conformance.own.blame.passes import ONNXRUNTIME, Passes, PassSearch, list_passes
-from conformance.own.blame.second_model import MatchedModels, SecondModel, changes_of_nodes
+from conformance.own.blame.second_model import (
+    MatchedModels,
+    SecondModel,
+    changes_of_nodes,
+    read_models,
+    round_inputs,
+)
 from conformance.own.blame.verdict import BlameOutcome, BlameVerdict, ChangedReleases, Unoptimized, judge
 from conformance.own.graphs.fed_model import FedModel
-from conformance.own.graphs.model_inputs import InputSet, input_text
-from conformance.own.graphs.reading import LoadedModel, ModelRecord
+from conformance.own.graphs.model_inputs import InputSet, choose_inputs, input_text
+from conformance.own.graphs.reading import LoadedModel, ModelRecord, shared_weights
 from conformance.own.graphs.tensor_borders import with_tensor_inputs
 from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from conformance.exact.models.arrays import Array
 
@@ -141,6 +148,45 @@ class Request:
             optimizer=self.optimizer.text if self.optimizer else None,
             second_model=_record_of(self.models.second) if self.models else msgspec.UNSET,
         )
+
+
+@contextmanager
+def prepared_request(
+    paths: tuple[Path, Path | None],
+    ways: tuple[SubjectName, SubjectName, SubjectName | None],
+    opened: OpenSubjects,
+    seconds: float = MAX_SECONDS,
+    *,
+    inputs: Path | None = None,
+    shapes: Sequence[str] = (),
+    values: Sequence[str] = (),
+    seed: int = 0,
+) -> Iterator[Request]:
+    """Read the models and their inputs, or draw the inputs; no subject is started.
+
+    Files that the models need are removed at the end of the block.
+
+    Args:
+        paths: the files of the model, and of a second model or None.
+        ways: both subjects, and the graph optimizer or None; see `compared_subjects`.
+        opened: starts the subjects; it gets the folder of the model's data.
+        seconds: the maximum time of the session.
+        inputs: a file or folder of inputs; None for pseudo-random inputs.
+        shapes: the sizes of inputs, as for `--shape`.
+        values: the values of single inputs, as for `--input`.
+        seed: the seed of pseudo-random inputs.
+
+    Raises:
+        ConformanceError: a model or the inputs cannot be read, or do not fit each other.
+    """
+    path, other = paths
+    first, second, optimizer = ways
+    with shared_weights([path, other or path], [first, second]) as scratch:
+        model, models = read_models(path, other, scratch, is_rewritten=optimizer is not None)
+        opened.data_folder = model.data_folder
+        data_sets = round_inputs(models, choose_inputs(model.original, inputs, shapes, seed, values))
+        request = Request(model, data_sets, first, second, optimizer, None if inputs else seed, seconds, models)
+        yield request.with_tensor_inputs()
 
 
 def compared_subjects(

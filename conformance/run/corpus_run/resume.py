@@ -7,6 +7,7 @@ runs. A killed run can be resumed, because each record in the file is complete.
 from __future__ import annotations
 
 import os
+import shlex
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -154,8 +155,11 @@ class InterruptedRun:
         Everything else comes from the caller: nobody else may choose what it executes, reads and writes.
 
         Raises:
-            UsageError: the settings name another results file.
+            UsageError: the settings name another results file, or no subject.
         """
+        if not settings.subjects:
+            named = [word for each in self.header.subjects for word in (each.kind.flag, each.id)]
+            raise UsageError("subject-missing.resumed", words=shlex.join(named))
         if settings.results is not None and settings.results.absolute() != self.target.absolute():
             raise UsageError("options-conflict.results")
         recorded = recorded_selection(self.header)

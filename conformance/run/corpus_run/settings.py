@@ -314,6 +314,8 @@ def settings_from_options(options: Mapping[str, Any]) -> Settings:
         given[name] = tuple(map(option.type, value)) if option.is_repeatable else option.type(value)
     if "fail_level" in given:
         given["fail_level"] = Level(given["fail_level"])
+    if "python" in given and (found := shutil.which(given["python"])) is not None:
+        given["python"] = Path(found).absolute()
     selection = selection_from_values(conditions)
     if "shard" in given:
         selection = structs.replace(selection, shard=parse_shard(given.pop("shard")))

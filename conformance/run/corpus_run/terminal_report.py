@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from conformance.run.corpus_run.recorder import AssessedResults
     from conformance.run.corpus_run.runner import Chunk, Outcome, WorkerExecution
     from conformance.run.corpus_run.settings import Settings
+    from conformance.run.report.report_files import ReportFiles
     from conformance.run.results.failure_groups import FailureGroup
     from conformance.run.results.records import Judged
 
@@ -330,6 +331,16 @@ def _verdict_rows(outcome: Outcome) -> list[list[tuple[str, str]]]:
             plain = [str(judged), str(counter.total()), *last]
             rows.append([*((text, "") for text in (*named, level)), *verdicts, *((text, "") for text in plain)])
     return rows
+
+
+@contextmanager
+def with_results_file(settings: Settings, outputs: ReportFiles) -> Iterator[Settings]:
+    """Yield the settings. If reports are requested without `--results`, the results file is a temporary file."""
+    if settings.results is not None or not outputs.paths:
+        yield settings
+        return
+    with supervised_temp_dir() as scratch:
+        yield replace(settings, results=scratch / "results.jsonl")
 
 
 @contextmanager

@@ -33,6 +33,9 @@ ARGMAX = "ArgMax"
 SHORT_TYPES = ("float16", "bfloat16")
 """The element types of which all pairs of values are tested."""
 
+DEFAULT_TYPES = (*SHORT_TYPES, "float")
+"""The element types that are tested unless the user names others."""
+
 
 class CellChunkResult(msgspec.Struct, forbid_unknown_fields=True):
     """Result of one chunk.

@@ -1,6 +1,7 @@
 """HTML page with the results of a census: tables, and charts by binade of the argument for each cell.
 
-A cell is one operator with one element type on one subject. The page is a single file.
+A cell is one operator with one element type on one subject. The page is a single file. `write_census` writes the other
+reports too.
 """
 
 from __future__ import annotations
@@ -9,12 +10,16 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from conformance.base.files.atomic_write import write_chunks_atomically, write_text_atomically
 from conformance.base.pages import templating
 from conformance.studies.census.census_report import (
     ASSUMPTION,
     IMPACT_EXPLANATION,
     PASS_IMPACT_COLUMNS,
+    environment_facts,
     footnotes,
+    json_lines,
+    markdown,
     pass_impact_row,
 )
 from conformance.studies.census.census_results import TABLE_COLUMNS, format_percent, table_row
@@ -22,6 +27,7 @@ from conformance.studies.census.census_results import TABLE_COLUMNS, format_perc
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from conformance.run.report.report_files import ReportFiles
     from conformance.studies.census.census_results import CellResult
     from conformance.studies.census.counters import BinadeCounters
 
@@ -73,6 +79,17 @@ class CellSection:
     anchor: str
     notes: Sequence[str]
     charts: Sequence[Chart]
+
+
+def write_census(found: Sequence[CellResult], reports: ReportFiles) -> None:
+    """Write the results of a census to the files `results`, `html` and `markdown` of which a path is given."""
+    facts = environment_facts()
+    if (path := reports.paths.get("results")) is not None:
+        write_chunks_atomically(path, json_lines(found, facts))
+    if (path := reports.paths.get("html")) is not None:
+        write_text_atomically(path, render_page(found, facts))
+    if (path := reports.paths.get("markdown")) is not None:
+        write_text_atomically(path, markdown(found, facts))
 
 
 def render_page(found: Sequence[CellResult], facts: Mapping[str, str]) -> str:

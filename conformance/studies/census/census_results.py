@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from conformance.base.jobs.job import JobState, run_job
+from conformance.base.serialization.printable_text import progress_counter
 from conformance.studies.census.correct_rounding import FUNCTIONS
 from conformance.studies.census.counters import merge_by_binade, sum_counters
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
+    from conformance.base.jobs.job import Workers
     from conformance.studies.census.census_job import CellChunkResult, CensusJob
     from conformance.studies.census.chunks import Cell
     from conformance.studies.census.counters import BinadeCounters
@@ -91,6 +96,29 @@ class CellResult:
         if self.cell.operator in {"Softmax", "LogSoftmax"}:
             return [(0.0, self.value(ordinal)) for ordinal in ordinals]
         return [(self.value(ordinal), self.value(ordinal + 1)) for ordinal in ordinals]
+
+
+def run_census(census: CensusJob, team: Workers, resume: Path | None = None) -> list[CellResult]:
+    """Run a census, show its progress, and return the results of all cells.
+
+    Args:
+        census: the job.
+        team: the workers.
+        resume: the state file of a census that can be continued; None for none.
+
+    Raises:
+        ConformanceError: the state file cannot be used.
+    """
+    with ExitStack() as stack:
+        state = None if resume is None else stack.enter_context(JobState(resume, census))
+        advance = stack.enter_context(progress_counter("counting", len(census.chunk_numbers())))
+
+        def chunk_results() -> Iterator[CellChunkResult]:
+            for chunk in run_job(census, team, state):
+                yield chunk.result
+                advance("")
+
+        return collect_cells(census, chunk_results())
 
 
 def collect_cells(census: CensusJob, results: Iterable[CellChunkResult]) -> list[CellResult]:

@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 from packaging.utils import canonicalize_name
 
+from conformance.base.files.atomic_write import write_json_atomically, write_text_atomically
 from conformance.base.pages import templating
-from conformance.studies.history.timeline import SYMBOLS, Course, failing_span
+from conformance.studies.history.timeline import SYMBOLS, Course, document, failing_span
 from conformance.subjects.environments.requirements import released_packages
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from conformance.run.report.report_files import ReportFiles
     from conformance.studies.history.timeline import Row, Timeline
 
 _PLOT_WIDTH = 300
@@ -47,6 +49,14 @@ class FaultPlot:
     def line(self) -> str:
         """The points as the attribute of a polyline."""
         return " ".join(f"{x:g},{y:g}" for x, y, _ in self.points)
+
+
+def write_timelines(found: Sequence[Timeline], reports: ReportFiles) -> None:
+    """Write timelines to the files `json` and `html` of which a path is given."""
+    if (path := reports.paths.get("json")) is not None:
+        write_json_atomically(path, document(found))
+    if (path := reports.paths.get("html")) is not None:
+        write_text_atomically(path, render_page(found))
 
 
 def render_page(found: Sequence[Timeline]) -> str:

@@ -187,6 +187,26 @@ class UpdateCounts:
     failed: int = 0
 
 
+def update_history(
+    store: HistoryStore,
+    targets: Sequence[tuple[SubjectName, str]],
+    settings: RunSettings,
+    *,
+    only_new: bool,
+    retry: bool,
+    team: Workers | None,
+    show: Callable[[str], None],
+    warn: Callable[[str], None],
+) -> UpdateCounts:
+    """Run the releases that a history lacks; see `find_tasks` and `update_store`, whose arguments these are."""
+    corpus = open_corpus(settings.data or bundled_corpus_path())
+    with store.lock():
+        if any(each.digest == corpus.digest for each in store.releases()):
+            store.add_cases(corpus)  # a removed file with the cases of this corpus is written again
+        tasks = find_tasks(store, corpus, targets, settings, only_new=only_new, retry=retry, show=show, warn=warn)
+        return update_store(store, corpus, tasks, settings, show, team)
+
+
 def update_store(
     store: HistoryStore,
     corpus: Corpus,

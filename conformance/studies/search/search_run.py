@@ -9,14 +9,18 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from conformance.base.errors import ConformanceError, ExitStatus, JobError, UsageError
-from conformance.base.files.atomic_write import check_target
+from conformance.base.files.atomic_write import check_target, supervised_temp_dir
 from conformance.base.jobs.job import JobState, run_job
 from conformance.base.serialization.decoding import MalformedError
 from conformance.base.serialization.printable_text import one_line
 from conformance.base.verdicts import Level
 from conformance.corpus.passes.eliminate_nop_monotone_argmax import PASS_NAME
 from conformance.exact.declarations.declaration_tables import declarations_of
+from conformance.run.corpus_run.run_session import RunSession
+from conformance.run.corpus_run.runner import WorkerExecution
 from conformance.run.corpus_run.settings import Settings
+from conformance.run.corpus_run.terminal_report import OutputOptions, judge_and_print
+from conformance.run.report.report_files import write_reports
 from conformance.run.results.evidence import truncate_line
 from conformance.studies.search.distributions import Combination
 from conformance.studies.search.failing_examples import (
@@ -37,6 +41,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from conformance.base.jobs.job import Workers
+    from conformance.run.report.report_files import ReportFiles
     from conformance.studies.search.search_job import FailingExample, SearchJob
 
 ALL_OPERATORS = "all"
@@ -236,6 +241,46 @@ def searched_operators(
         if operator not in SAMPLED:
             declarations_of(operator)
     return tuple(dict.fromkeys(operators))
+
+
+def write_failing_examples(
+    outcome: SearchOutcome,
+    output: Path | None,
+    results: Path | None,
+    outputs: ReportFiles,
+    show: Callable[[str], None],
+) -> None:
+    """Write the failing examples as a corpus, and run it if a results file or a report of the run is requested.
+
+    The examples of a search that failed are not run.
+
+    Args:
+        outcome: the result of the search.
+        output: the folder of the corpus; None for a temporary one.
+        results: the results file of the run; None for a temporary one.
+        outputs: the reports of the run.
+        show: is called with a line after the corpus is written.
+
+    Raises:
+        ConformanceError: a file cannot be written, or the run cannot start.
+        Exception: the fault of the run, such as `OutputFault`; its results file and reports are written.
+    """
+    with supervised_temp_dir() as scratch:
+        corpus = output or scratch / "failing"
+        outcome.found.write_corpus(corpus)
+        if output is not None:
+            show(f"Wrote {output}. Run it with `onnx-conformance run --data {output}`.")
+        if outcome.failure is not None or (results is None and not outputs.paths):
+            return
+        printed = OutputOptions(
+            results=results, data=output, to_stderr=outputs.take_standard_output, keeps_corpus=output is not None
+        )
+        written = results or scratch / "results.jsonl"
+        settings = settings_of_examples(outcome.found.job, corpus, written)
+        judged = judge_and_print(RunSession(settings), WorkerExecution(), printed)
+        write_reports([written], outputs)
+        if judged.fault is not None:
+            raise judged.fault
 
 
 def settings_of_examples(job: SearchJob, corpus: Path, results: Path) -> Settings:
