@@ -29,6 +29,7 @@ from conformance.exact.declarations.hard_values import (
     text_bits,
 )
 from conformance.exact.models.arrays import Array, dtype_of, tensor_of, type_name, type_number
+from conformance.exact.models.graphs import inference_problem
 from conformance.exact.models.model_building import array_value_info, make_ordered_node
 from conformance.exact.models.model_validity import check_model
 
@@ -215,6 +216,8 @@ class _Draft:
         )
         opset = helper.make_opsetid(self.declaration.domain, self.opset)
         model = helper.make_model(graph, opset_imports=[opset], ir_version=IR_VERSION)
+        if (problem := inference_problem(model)) is not None:
+            raise InvalidNodeError(f"{self.operator}: {problem}")
         try:
             model = onnx.shape_inference.infer_shapes(model, check_type=True, strict_mode=True, data_prop=True)
             given = self.declaration.output_types, self.declaration.output_ranks

@@ -21,7 +21,7 @@ from conformance.exact.declarations.declaration_tables import has_schemas
 from conformance.exact.judgement.given_arrays import given_array, given_map, shown, whole_number
 from conformance.exact.models.arrays import tensor_of, type_name, type_number
 from conformance.exact.models.external_data import initializer_arrays_in
-from conformance.exact.models.graphs import normal_domain, operator_text, recursion_problem
+from conformance.exact.models.graphs import inference_problem, normal_domain, operator_text, recursion_problem
 from conformance.exact.models.input_files import DeclaredInput, constant_node_values, required_input_names
 from conformance.exact.models.model_validity import check_contents, read_model
 
@@ -226,6 +226,8 @@ def call_of_operator(
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid(domain, version)])
     if schema is not None:
+        if (problem := inference_problem(model)) is not None:
+            raise UsageError("call-invalid", title=title, problem=problem.rstrip("."))
         try:
             onnx.shape_inference.infer_shapes(model, check_type=True, strict_mode=True)
         except (onnx.shape_inference.InferenceError, onnx.checker.ValidationError, ValueError) as error:

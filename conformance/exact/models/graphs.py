@@ -465,11 +465,15 @@ def with_inferred_types(model: onnx.ModelProto) -> onnx.ModelProto:
 def inference_problem(model: onnx.ModelProto) -> str | None:
     """Return a sentence that explains why onnx's shape inference must not run, or None.
 
-    It follows each call of a function, and does not end for some equations of Einsum with wrong characters.
+    It follows each call of a function, and does not end for some equations of Einsum with wrong characters. A Split
+    with more outputs than its attribute states ends the process.
     """
-    equations = [each for each in _einsum_equations(model) if not _EQUATION.fullmatch(each)]
+    equations = [each for _, each in _attributes_of(model, "Einsum", "equation") if not _EQUATION.fullmatch(each.s)]
     if equations:
-        return f"The equation {equations[0][:80]!r} of an Einsum is malformed."
+        return f"The equation {equations[0].s[:80]!r} of an Einsum is malformed."
+    for node, each in _attributes_of(model, "Split", "num_outputs"):
+        if each.type == AttributeProto.INT and each.i < len(node.output):
+            return f"A Split has {len(node.output)} outputs, and the attribute num_outputs is {each.i}."
     return call_expansion_problem(model)
 
 
@@ -477,19 +481,35 @@ _TERM = rb"[A-Za-z ]*(\.\.\.[A-Za-z ]*)?"  # it matches a text in one way only, 
 _EQUATION = re.compile(rb"%b(,%b)*(->%b)?" % (_TERM, _TERM, _TERM))
 
 
-def _einsum_equations(model: onnx.ModelProto) -> Iterator[bytes]:
-    """Yield the equations of a model; with equations that calls give, all texts that a function can take so."""
-    given: set[str] = set()
+def _attributes_of(
+    model: onnx.ModelProto, operator: str, name: str
+) -> Iterator[tuple[onnx.NodeProto, onnx.AttributeProto]]:
+    """Yield each node of an operator with each value that its attribute can have, also by calls of functions."""
+    referring: list[tuple[onnx.NodeProto, str]] = []
     for node in all_nodes(model):
-        if node.op_type == "Einsum":
-            equations = [each for each in node.attribute if each.name == "equation"]
-            yield from (each.s for each in equations if not each.ref_attr_name)
-            given |= {each.ref_attr_name for each in equations if each.ref_attr_name}
-    if given:
-        given |= {each.ref_attr_name for node in all_nodes(model) for each in node.attribute}
-        defaults = (function.attribute_proto for function in model.functions)
-        holders = chain(defaults, (node.attribute for node in all_nodes(model)))
-        yield from (each.s for holder in holders for each in holder if each.name in given and each.s)
+        for each in node.attribute if node.op_type == operator else ():
+            if each.name == name and each.ref_attr_name:
+                referring.append((node, each.ref_attr_name))
+            elif each.name == name:
+                yield node, each
+    if not referring:
+        return
+    passed: dict[str, set[str]] = defaultdict(set)
+    values: dict[str, list[onnx.AttributeProto]] = defaultdict(list)
+    for holder in chain([each.attribute_proto for each in model.functions], (n.attribute for n in all_nodes(model))):
+        for each in holder:
+            if each.ref_attr_name:
+                passed[each.name].add(each.ref_attr_name)
+            else:
+                values[each.name].append(each)
+    reached = {first for _, first in referring}
+    pending = list(reached)
+    while pending:
+        more = passed[pending.pop()] - reached
+        reached |= more
+        pending += more
+    for node in {id(node): node for node, _ in referring}.values():
+        yield from ((node, each) for given in reached for each in values[given])
 
 
 def call_expansion_problem(model: onnx.ModelProto) -> str | None:

@@ -390,6 +390,20 @@ def test_external_tensor_is_not_checked():
     assert list(find_unchecked_faults(model)) == []
 
 
+@pytest.mark.parametrize("is_given_by_a_call", [False, True])
+def test_infer_shapes_with_a_split_into_more_outputs_than_stated_does_not_run_onnx(is_given_by_a_call):
+    """onnx ends the process."""
+    node = helper.make_node("Split", ["x"], ["a", "b", "c"], num_outputs=2)
+    model = helper.make_model(helper.make_graph([node], "g", [], []))
+    if is_given_by_a_call:
+        node.attribute[0].CopyFrom(onnx.AttributeProto(name="num_outputs", ref_attr_name="n", type="INT"))
+        imports = [helper.make_opsetid("", 18)]
+        model.functions.append(helper.make_function("own", "F", ["x"], ["a"], [node], imports, ["n"]))
+        model.graph.node[0].CopyFrom(helper.make_node("F", ["x"], ["a"], domain="own", n=2))
+    with pytest.raises(onnx.shape_inference.InferenceError, match="Split"):
+        infer_shapes(model)
+
+
 @pytest.mark.parametrize("equation", ["a..b", "ab....", "....", "ab-", "1...", "ab\n", "ij," * 30 + "!"])
 @pytest.mark.parametrize("is_given_by_a_call", [False, True])
 def test_infer_shapes_with_malformed_equation_does_not_run_onnx(equation, is_given_by_a_call):
