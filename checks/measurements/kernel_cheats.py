@@ -29,7 +29,7 @@ import tempfile
 from collections import Counter
 from contextlib import chdir, contextmanager, nullcontext
 from dataclasses import dataclass, fields, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -324,13 +324,29 @@ class Entry:
 
         return [example(each) for each in self.inputs]
 
+    @cached_property
+    def kept(self) -> list[int]:
+        """The places of the arrays that keep their elements in all hard inputs, such as axes and shapes."""
+        drawn = hard_inputs(self.operator, like=self.examples, opset=self.opset, count=3, **self.attributes)
+        every = [self.examples, *drawn]
+        return [
+            place
+            for place, each in enumerate(self.inputs)
+            if isinstance(each, np.ndarray) and all(np.array_equal(each, inputs[place]) for inputs in every)
+        ]
+
     def accepts(self, inputs: Sequence[Any]) -> bool:
-        """Return whether inputs have the types and ranks of the entry; omitted ones at the end do not count."""
+        """Return whether inputs have the types and ranks of the entry, and the elements that must be kept.
+
+        Omitted inputs at the end do not count.
+        """
         kinds = [
             {place: (each.dtype, each.ndim) for place, each in enumerate(every) if each is not None}
             for every in (inputs, self.examples)
         ]
-        return kinds[0] == kinds[1]
+        if kinds[0] != kinds[1]:
+            return False
+        return all(np.array_equal(inputs[place], self.inputs[place]) for place in self.kept)
 
     def outputs(self, *inputs: Any) -> list[Any]:
         """Return the outputs of the function on inputs."""

@@ -37,7 +37,7 @@ from conformance.subjects.isolation.protocol import Limits
 from conformance.subjects.isolation.start_subjects import started_subjects
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import TypeAlias
 
     from conformance.exact.judgement.operator_call import Values
@@ -162,6 +162,7 @@ def judge_kernel(
     level: str = Level.MUST,
     output_count: int | None = None,
     may_return_views: bool = False,
+    is_contiguous: bool = False,
     salt: str | None = None,
     timeout: float = 60.0,
     **attributes: Any,
@@ -182,6 +183,7 @@ def judge_kernel(
         level: `must` or `should`.
         output_count: the number of outputs; None for those that every node of the operator has.
         may_return_views: whether an output may share memory with an input.
+        is_contiguous: whether the kernel takes contiguous inputs only, as one of C does.
         salt: a text that chooses the inputs; None for fresh ones in each judgement.
         timeout: seconds for a call in a process of its own.
         attributes: the attributes of the operator, which the kernel must have built in.
@@ -205,7 +207,8 @@ def judge_kernel(
     own = secrets.token_hex(8) if salt is None else salt
     referee = _Referee(operator, level, opset, output_count, attributes)
     calls = _inputs_of_calls(referee, count, like, own, opset=opset, types=types, where=where, **attributes)
-    with _caller(function, referee, timeout, convert, may_return_views=may_return_views) as call:
+    checks = {"may_return_views": may_return_views, "is_contiguous": is_contiguous}
+    with _caller(function, referee, timeout, convert, checks) as call:
         for inputs in calls:
             referee.judge_call(call, inputs)
             if len(referee.faults) == MAX_FAULTS:
@@ -295,15 +298,16 @@ def _caller(
     referee: _Referee,
     timeout: float,
     convert: Callable[[Array], Any] | None,
-    *,
-    may_return_views: bool,
+    checks: Mapping[str, bool],
 ) -> Iterator[Callable[[Inputs], list[Any]]]:
     """Yield a function that calls the kernel, in this process or in one of its own."""
     if not isinstance(function, str):
-        yield CheckedKernel(_converted(function, convert), may_return_views=may_return_views).call
+        yield CheckedKernel(_converted(function, convert), **checks).call
         return
-    views = "yes" if may_return_views else "no"
-    named = SubjectName.parse(f"{KERNEL_ADAPTER}[function={function},views={views}]", SubjectKind.BACKEND)
+    views, contiguous = ("yes" if each else "no" for each in checks.values())
+    named = SubjectName.parse(
+        f"{KERNEL_ADAPTER}[function={function},views={views},contiguous={contiguous}]", SubjectKind.BACKEND
+    )
     with started_subjects([named], Limits(timeout)) as (subject,):
 
         def call(inputs: Inputs) -> list[Any]:

@@ -93,6 +93,17 @@ def test_kernel_that_returns_wrong_memory_or_wrong_objects_is_faulty(kernel):
     assert judged(kernel, "Relu").faults
 
 
+def test_kernel_that_ignores_strides_is_faulty_unless_its_inputs_are_contiguous():
+    def reads_memory_in_its_order(x):
+        return np.abs(x.ravel(order="K").reshape(x.shape))
+
+    def is_matrix(inputs):
+        return inputs[0].ndim == 2
+
+    assert judge_kernel(reads_memory_in_its_order, "Abs", count=5, where=is_matrix, salt="1").faults
+    assert judge_kernel(reads_memory_in_its_order, "Abs", count=5, where=is_matrix, is_contiguous=True)
+
+
 def test_view_is_accepted_where_the_caller_admits_it():
     assert judged(lambda x: x, "Identity").faults
     assert judged(lambda x: x, "Identity", may_return_views=True)

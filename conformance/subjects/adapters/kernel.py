@@ -27,13 +27,18 @@ class CheckedKernel:
         function: the function; it takes arrays of NumPy, and returns an array, or a list or tuple of arrays. They may
             be of another library whose arrays NumPy reads.
         may_return_views: whether an output may share memory with an input, as a view of NumPy does.
+        is_contiguous: whether all inputs are contiguous. Otherwise, those of each second call have other strides.
     """
 
-    def __init__(self, function: Callable[..., Any], *, may_return_views: bool = False) -> None:
+    def __init__(
+        self, function: Callable[..., Any], *, may_return_views: bool = False, is_contiguous: bool = False
+    ) -> None:
         self._function = function
         self._may_return_views = may_return_views
+        self._is_contiguous = is_contiguous
+        self._calls = 0
         self._last: list[tuple[Array, bytes]] = []
-        self._buffers: dict[int, Array] = {}
+        self._buffers: dict[tuple[int, bool], Array] = {}
 
     def call(self, inputs: Sequence[Array | None]) -> list[Any]:
         """Call the function on copies of arrays, and return its outputs.
@@ -42,6 +47,7 @@ class CheckedKernel:
             KernelFault: the function changed an input or the outputs of the call before, or returned a view.
             Unsupported: it raises NotImplementedError.
         """
+        self._calls += 1
         given = [self._buffer(place, each) for place, each in enumerate(inputs)]
         try:
             result = self._function(*given)
@@ -71,13 +77,23 @@ class CheckedKernel:
         """
         if array is None:
             return None
-        last = self._buffers.get(place)
+        is_strided = not self._is_contiguous and self._calls % 2 == 0
+        key = (place, is_strided)
+        last = self._buffers.get(key)
         is_same = last is not None and (last.dtype, last.shape) == (array.dtype, array.shape)
         if last is None or not is_same or self._may_return_views:  # the output of the call before may be a view of it
-            self._buffers[place] = array.copy()
+            self._buffers[key] = _with_strides(array) if is_strided else array.copy()
         else:
             np.copyto(last, array)
-        return self._buffers[place]
+        return self._buffers[key]
+
+
+def _with_strides(array: Array) -> Array:
+    """Return a copy of an array with the first axis next in memory, and with a gap behind each element."""
+    memory = np.empty((*array.shape[::-1], 2), array.dtype)
+    copy = memory[..., 0].T
+    copy[...] = array
+    return copy
 
 
 def _as_array(output: Any) -> Any:
@@ -131,7 +147,7 @@ def _import_function(text: str) -> Callable[..., Any]:
 class KernelBackend(Adapter):
     """Backend whose model of one node is computed by the function that the option `function` names."""
 
-    _kernels: dict[tuple[str, str], CheckedKernel] = {}  # noqa: RUF012
+    _kernels: dict[tuple[str, str, str], CheckedKernel] = {}  # noqa: RUF012
 
     @classmethod
     def check_options(cls, *, function: str = "", **_: Any) -> None:
@@ -144,13 +160,22 @@ class KernelBackend(Adapter):
 
     @classmethod
     def prepare(
-        cls, model: bytes, device: str = "CPU", *, function: str = "", views: str = "no", **_: Any
+        cls,
+        model: bytes,
+        device: str = "CPU",
+        *,
+        function: str = "",
+        views: str = "no",
+        contiguous: str = "no",
+        **_: Any,
     ) -> PreparedKernel:
         """Import the function, and return it for the inputs of the model's node."""
         import onnx
 
-        key = (function, views)
+        key = (function, views, contiguous)
         if key not in cls._kernels:
-            cls._kernels[key] = CheckedKernel(_import_function(function), may_return_views=views == "yes")
+            cls._kernels[key] = CheckedKernel(
+                _import_function(function), may_return_views=views == "yes", is_contiguous=contiguous == "yes"
+            )
         node = onnx.load_model_from_string(model).graph.node[0]
         return PreparedKernel(cls._kernels[key], list(node.input))
