@@ -62,7 +62,7 @@ def audit(
     from conformance.base.jobs.process_pool import create_workers
     from conformance.own.audit.audit_cases import write_cases
     from conformance.own.audit.audit_report import AuditOutcome
-    from conformance.own.audit.audit_results import CORPUS
+    from conformance.own.audit.audit_results import CORPUS, report_audit
     from conformance.own.audit.model_audit import AuditRequest, prepare_audit
     from conformance.run.expectations.expectations_file import read_expectations_by_subject
 
@@ -101,7 +101,8 @@ def audit(
         result = prepared.run(_observer(show))
     if output is not None and write_cases(output, (case for each in result.audits for case in each.cases)):
         show(f"Wrote {output}.")
-    reported = result.report(reports, expectations)
+    has_reports = bool(reports.paths or expectations)
+    reported = report_audit(result, reports, expectations) if has_reports else result.unreported
     print_written_reports(reports)
     for reason in reported.reasons:
         show_outcome(f"  {reason}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence  # noqa: TC003 - msgspec reads the annotations
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -241,6 +242,21 @@ class AuditOutcome(StrEnum):
         if any(each.has_faults_at(level) for each in audits) or not all(each.is_enough(required) for each in shares):
             return cls.FAILED
         return cls.PASSED if all(each.has_judged for each in shares) else cls.NO_VERDICT
+
+
+@dataclass(frozen=True)
+class ReportedAudit:
+    """The outcome of an audit with the known failures of expectations files.
+
+    Attributes:
+        outcome: the outcome.
+        reasons: the reasons for which it fails although failures are known; empty without expectations files.
+        summary: the outcome and the numbers of judged nodes and elements, in one line.
+    """
+
+    outcome: AuditOutcome
+    reasons: Sequence[str]
+    summary: str
 
 
 class JudgedShare(msgspec.Struct):

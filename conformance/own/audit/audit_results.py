@@ -13,13 +13,19 @@ from typing import TYPE_CHECKING
 
 from conformance import __version__
 from conformance.base.errors import ResultsError
-from conformance.base.files.atomic_write import read_input, supervised_temp_dir, write_chunks_atomically
+from conformance.base.files.atomic_write import (
+    read_input,
+    supervised_temp_dir,
+    write_chunks_atomically,
+    write_json_atomically,
+    write_text_atomically,
+)
 from conformance.base.serialization.decoding import JsonReader, MalformedError
 from conformance.base.verdicts import Level, Verdict
 from conformance.corpus.cases.case import CaseKind
 from conformance.exact.models.summaries import ModelSummary, NodeSummary
 from conformance.own.audit.audit_cases import case_id
-from conformance.own.audit.audit_report import AuditDocument, AuditOutcome
+from conformance.own.audit.audit_report import AuditDocument, AuditOutcome, ReportedAudit
 from conformance.own.audit.node_verdicts import NodeVerdict
 from conformance.run.expectations.conditions import ConditionContext
 from conformance.run.expectations.criterion import Completeness, PassCriterion, case_facts
@@ -50,6 +56,7 @@ if TYPE_CHECKING:
     from conformance.base.verdicts import Phase
     from conformance.corpus.cases.case_loading import CaseInMemory
     from conformance.own.audit.audit_report import AuditRecord, NodeRecord
+    from conformance.own.audit.model_audit import ModelAudit
     from conformance.run.expectations.expectations_file import Expectations
     from conformance.run.results.results_file import Results
 
@@ -78,6 +85,31 @@ class AuditResults:
     records: list[Struct]
     reasons: list[str]
     known_failures: int
+
+
+def report_audit(audit: ModelAudit, reports: ReportFiles, expectations: Mapping[str, Expectations]) -> ReportedAudit:
+    """Write the reports of an audit, and return its outcome with the known failures of expectations files.
+
+    Args:
+        audit: the audit.
+        reports: the files `json`, `html`, `junit` and `markdown` of which a path is given.
+        expectations: the known failures by subject; empty if there are no such files.
+    """
+    json, html = (reports.paths.get(name) for name in ("json", "html"))
+    of_run = {name: path for name, path in reports.paths.items() if name in {"junit", "markdown"}}
+    document = audit.document
+    judged = audit_results(document, expectations) if expectations or of_run else None
+    reasons = judged.reasons if judged is not None and expectations else []
+    outcome = expected_outcome(audit.outcome, reasons) if expectations else audit.outcome
+    write_json_atomically(json, None if json is None else document)
+    if html is not None:
+        from conformance.own.audit.audit_page import render_page
+
+        write_text_atomically(html, render_page(audit.model, audit.audits, audit.inputs, outcome))
+    if judged is not None and of_run:
+        write_audit_reports(judged, ReportFiles(of_run))
+    known_failures = judged.known_failures if judged is not None else 0
+    return ReportedAudit(outcome, reasons, audit.summary_of(outcome, known_failures))
 
 
 def expected_outcome(outcome: AuditOutcome, reasons: Sequence[str]) -> AuditOutcome:

@@ -14,12 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from conformance.base.errors import UsageError
-from conformance.base.files.atomic_write import (
-    supervised_temp_dir,
-    write_bytes_atomically,
-    write_json_atomically,
-    write_text_atomically,
-)
+from conformance.base.files.atomic_write import supervised_temp_dir, write_bytes_atomically
 from conformance.base.jobs.process_pool import ProcessWorkers
 from conformance.base.verdicts import Level
 from conformance.exact.models.input_files import required_input_names
@@ -27,6 +22,7 @@ from conformance.own.audit.audit_job import AuditWorkers
 from conformance.own.audit.audit_report import (
     AuditOutcome,
     JudgedShare,
+    ReportedAudit,
     audit_document,
     summary_text,
     text_lines,
@@ -46,7 +42,7 @@ from conformance.subjects.isolation.protocol import Limits
 from conformance.subjects.isolation.start_subjects import started_subjects
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     import onnx
 
@@ -56,8 +52,6 @@ if TYPE_CHECKING:
     from conformance.own.audit.audit_session import SubjectAudit
     from conformance.own.graphs.model_inputs import InputSet
     from conformance.own.graphs.recorded_outputs import DeviceRun
-    from conformance.run.expectations.expectations_file import Expectations
-    from conformance.run.report.report_files import ReportFiles
     from conformance.subjects.calling.subject_names import Subject
 
 PROBES = 5
@@ -116,6 +110,11 @@ class ModelAudit:
         known = f"; {known_failures} known" if known_failures else ""
         return f"{outcome}: {summary_text(self.audits)}{missing}{known}"
 
+    @property
+    def unreported(self) -> ReportedAudit:
+        """The outcome without reports and expectations files; see `audit_results.report_audit`."""
+        return ReportedAudit(self.outcome, (), self.summary)
+
     def __str__(self) -> str:
         return "\n".join([*chain.from_iterable(map(text_lines, self.audits)), self.summary])
 
@@ -128,45 +127,6 @@ class ModelAudit:
         return audit_document(
             self.model, self.audits, self.inputs, self.seed, self.level, self.too_little, is_part=self.is_part
         )
-
-    def report(self, reports: ReportFiles, expectations: Mapping[str, Expectations]) -> ReportedAudit:
-        """Write the reports, and return the outcome with the known failures of expectations files.
-
-        Args:
-            reports: the files `json`, `html`, `junit` and `markdown` of which a path is given.
-            expectations: the known failures by subject; empty if there are no such files.
-        """
-        from conformance.own.audit.audit_page import render_page
-        from conformance.own.audit.audit_results import audit_results, expected_outcome, write_audit_reports
-
-        json, html = (reports.paths.get(name) for name in ("json", "html"))
-        of_run = {name: path for name, path in reports.paths.items() if name in {"junit", "markdown"}}
-        document = self.document
-        judged = audit_results(document, expectations) if expectations or of_run else None
-        reasons = judged.reasons if judged is not None and expectations else []
-        outcome = expected_outcome(self.outcome, reasons) if expectations else self.outcome
-        write_json_atomically(json, None if json is None else document)
-        if html is not None:
-            write_text_atomically(html, render_page(self.model, self.audits, self.inputs, outcome))
-        if judged is not None and of_run:
-            write_audit_reports(judged, replace(reports, paths=of_run))
-        known_failures = judged.known_failures if judged is not None else 0
-        return ReportedAudit(outcome, reasons, self.summary_of(outcome, known_failures))
-
-
-@dataclass(frozen=True)
-class ReportedAudit:
-    """The outcome of an audit with the known failures of expectations files.
-
-    Attributes:
-        outcome: the outcome.
-        reasons: the reasons for which it fails although failures are known; empty without expectations files.
-        summary: the outcome and the numbers of judged nodes and elements, in one line.
-    """
-
-    outcome: AuditOutcome
-    reasons: Sequence[str]
-    summary: str
 
 
 @dataclass(frozen=True)
