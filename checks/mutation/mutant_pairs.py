@@ -1,24 +1,27 @@
 """Pairs of a mutant and a condition: the mutant counts again on the nodes that have another attribute or input too.
 
 A kernel often has a path of its own for a combination, such as padding with dilation. So a corpus must show that an
-attribute has an effect together with each other one. The pairs only measure cases and choose seeds: their outputs are
-those of the mutant itself, so they name no mistake of a subject.
+attribute has an effect together with each other one. A kernel also has paths of its own for a rank, an axis, a kind of
+broadcasting, a long axis and an empty output: the mutant of a path returns zeros, or loses the shape, on the nodes that
+take it. Pairs and paths only measure cases and choose seeds; they name no mistake of a subject.
 """
 
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import onnx
 
-from conformance.run.mutants.node_mutants import AXIS_ATTRIBUTES, TYPE_ATTRIBUTES
+from conformance.run.mutants.node_mutants import AXIS_ATTRIBUTES, TYPE_ATTRIBUTES, NodeMutant
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from conformance.run.mutants.node_mutants import Answers, NodeMutant, NodeRun
+    from conformance.run.mutants.node_mutants import Answers, NodeRun
 
 PAIR = "-with-"
 """Text in the id of each pair."""
@@ -26,12 +29,18 @@ PAIR = "-with-"
 PAIRED = ("ignores ", "reads ", "pads ", "applies ")
 """Begins of the mistakes that are paired."""
 
+VECTOR = 4
+"""Number of elements that a kernel handles at once along the last axis."""
+
+LONG_AXIS = 64
+"""Number of elements of an axis above which a node takes the path of long axes."""
+
 HIGH_RANK = 4
 """Rank above which a node has the condition of a high rank."""
 
 
 def with_pairs(run: NodeRun, mutants: Sequence[NodeMutant]) -> list[NodeMutant]:
-    """Return mutants of a node and their pairs. A mutant and its pairs are computed once."""
+    """Return mutants of a node, their pairs and those of paths. A mutant and its pairs are computed once."""
     found = [replace(each, compute=_remembered(each.compute)) for each in mutants]
     every = list(conditions(run))
     for mutant in list(found):
@@ -41,7 +50,48 @@ def with_pairs(run: NodeRun, mutants: Sequence[NodeMutant]) -> list[NodeMutant]:
                 if not any(word == name or (len(name) > 1 and word.startswith(name)) for word in words):
                     mistake = f"{mutant.mistake} with {text}"
                     found.append(replace(mutant, id=f"{mutant.id}{PAIR}{text.replace(' ', '-')}", mistake=mistake))
+    for path in paths(run):
+        mistake = f"is wrong {path}"
+        found.append(NodeMutant(f"{run.node.op_type}-{mistake.replace(' ', '-')}", mistake, _changed))
     return found
+
+
+def paths(run: NodeRun) -> Iterator[str]:
+    """Yield the paths that a kernel can take for a node, as phrases."""
+    shapes = [each.shape for each in run.inputs if each is not None]
+    if not shapes:
+        return
+    yield f"at rank {len(shapes[0])}"
+    for rest in {size % VECTOR > 0 for size in shapes[0] if size > LONG_AXIS}:
+        yield f"where an axis has more than {LONG_AXIS} elements{', and a rest after vectors' if rest else ''}"
+    if 0 in shapes[0]:
+        yield "for an empty input"
+    if shapes[0] and shapes[0][-1] > VECTOR and shapes[0][-1] % VECTOR:
+        yield f"where the last axis has a rest of {shapes[0][-1] % VECTOR} after vectors"
+    axis = run.values.get("axis")
+    if isinstance(axis, int):
+        yield f"for axis {axis}"
+    if "broadcast" in (run.schema.doc or "") and len(shapes) > 1:
+        with suppress(ValueError):  # not all operands are broadcast
+            yield from _broadcasting(shapes, np.broadcast_shapes(*shapes))
+
+
+def _broadcasting(shapes: Sequence[tuple[int, ...]], result: tuple[int, ...]) -> Iterator[str]:
+    """Yield the kinds of broadcasting that the first two operands need."""
+    for word, shape in zip(("first", "second"), shapes, strict=False):
+        if len(shape) < len(result):
+            yield f"where the {word} input has fewer axes"
+        if any(size == 1 < longer for size, longer in zip(shape[::-1], result[::-1], strict=False)):
+            yield f"where the {word} input repeats an axis"
+
+
+def _changed(right: Answers) -> Answers:
+    """Return zeros for the numeric outputs, and vectors for the empty ones."""
+    arrays = [each.expected for each in right]
+    changed = [
+        each if each.dtype == object else np.zeros_like(each).reshape(each.shape if each.size else 0) for each in arrays
+    ]
+    return [replace(answer, expected=array) for answer, array in zip(right, changed, strict=True)]
 
 
 def conditions(run: NodeRun) -> Iterator[tuple[str, str]]:

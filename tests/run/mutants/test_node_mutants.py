@@ -292,12 +292,40 @@ def test_mistake_with_the_right_outputs_is_no_mutant(run, mistakes):
     assert not mistakes & results_of_mistakes(run).keys()
 
 
+@pytest.mark.parametrize(
+    ("run", "expected"),
+    [
+        (
+            node_run("Add", [numbers(3), numbers(2, 1)]),
+            {"at rank 1", "where the first input has fewer axes", "where the second input repeats an axis"},
+        ),
+        (
+            node_run("Softmax", [numbers(1, 66)], axis=-2),
+            {
+                "at rank 2",
+                "for axis -2",
+                "where the last axis has a rest of 2 after vectors",
+                "where an axis has more than 64 elements, and a rest after vectors",
+            },
+        ),
+        (node_run("Relu", [numbers(0, 2)]), {"at rank 2", "for an empty input"}),
+    ],
+    ids=["Add", "Softmax", "Relu"],
+)
+def test_paths_of_a_node_have_mutants(run, expected):
+    right = run.answers()
+    found = with_pairs(run, [])
+    assert {each.mistake.removeprefix("is wrong ") for each in found} == expected
+    assert all(not np.array_equal(each.compute(right)[0].expected, right[0].expected) for each in found)
+
+
 def test_pairs_are_the_mutants_under_each_other_condition_of_the_node():
     run = node_run("MaxPool", [IMAGE], auto_pad="SAME_UPPER", ceil_mode=0, kernel_shape=[2, 2], strides=[2, 3])
     right = run.answers()
     mutants = node_mutants(run, [answer.expected for answer in right])
     found = {each.id: each for each in with_pairs(run, mutants)}
-    assert {each.id for each in mutants} == {id for id in found if PAIR not in id}
+    of_paths = {each.id for each in with_pairs(run, [])}
+    assert {each.id for each in mutants} == {id for id in found if PAIR not in id} - of_paths
     pairs = {id.removeprefix("MaxPool-ignores-strides-with-") for id in found if "ignores-strides-with" in id}
     assert pairs == {"auto_pad-SAME_UPPER", "kernel_shape"}
     ids = ("MaxPool-ignores-strides", "MaxPool-ignores-strides-with-kernel_shape")
