@@ -269,12 +269,16 @@ class AssessedResults:
 
     def older_versions(self) -> list[str]:
         """Return a sentence for each subject and operator that fails in old versions only, and passes in the newest."""
+        if Verdict.PASS not in self._verdicts.values():
+            return []
         return older_versions_sentences(self._unexpected, self._verdicts, self._case_record)
 
     def unsupported_reasons(self) -> dict[str, list[UnsupportedReason]]:
         """Return the reasons of the unsupported cases of each subject that the run judges, that of most cases first."""
         weakest = self.criterion.settings.level
-        return unsupported_reasons(result for result, level in self._for_diagnosis if level.is_within(weakest))
+        judged = [result for result, level in self._for_diagnosis if level.is_within(weakest)]
+        unsupported = [result for result in judged if result.verdict is Verdict.UNSUPPORTED]
+        return unsupported_reasons(unsupported) if unsupported else {}
 
     def other_operators(self, backends: Collection[str], selected: Collection[str]) -> list[str]:
         """Return a sentence for each backend on operators that have no case of their own in the suite's corpus.

@@ -98,12 +98,11 @@ class UnsupportedReason:
         return f"{self.line} ({self.cases} case{'s' * (self.cases != 1)}, first {self.first})"
 
 
-def unsupported_reasons(results: Iterable[Result]) -> dict[str, list[UnsupportedReason]]:
+def unsupported_reasons(unsupported: Iterable[Result]) -> dict[str, list[UnsupportedReason]]:
     """Return the reasons of the unsupported cases of each subject, that of most cases first."""
     by_reason: dict[tuple[str, str], list[Result]] = {}
-    for result in results:
-        if result.verdict is Verdict.UNSUPPORTED:
-            by_reason.setdefault((result.subject, normalize_message(result.message)), []).append(result)
+    for result in unsupported:
+        by_reason.setdefault((result.subject, normalize_message(result.message)), []).append(result)
     found: dict[str, list[UnsupportedReason]] = {}
     for (subject, _), own in sorted(by_reason.items(), key=lambda item: (-len(item[1]), item[0])):
         found.setdefault(subject, []).append(UnsupportedReason(own[0].message, len(own), own[0].case))
@@ -164,8 +163,6 @@ def older_versions_sentences(
         verdicts: all verdicts by subject and case.
         record_of: function that returns the record of a case.
     """
-    if Verdict.PASS not in verdicts.values():
-        return []
     failing: dict[tuple[str, str], set[tuple[int, int] | None]] = {}
     for subject, case in unexpected:
         record = record_of(case)

@@ -201,12 +201,14 @@ def _notes(run: Results) -> Iterator[str]:
         yield from missing_operator_sentences(
             started, verdicts, lambda case: {node.op_type for node in run.cases[case].model.nodes}
         )
-    yield from older_versions_sentences(unexpected, verdicts, lambda case: run.cases[case])
+    if Verdict.PASS in verdicts.values():
+        yield from older_versions_sentences(unexpected, verdicts, lambda case: run.cases[case])
     level = fail_level(run.header)
     judged = (key for key, row in run.rows.items() if row.level.is_within(level))
-    unsupported = (run.results[key] for key in judged if verdicts[key] is Verdict.UNSUPPORTED)
-    for subject, reasons in unsupported_reasons(unsupported).items():
-        yield unsupported_sentence(subject, reasons)
+    unsupported = [run.results[key] for key in judged if verdicts[key] is Verdict.UNSUPPORTED]
+    if unsupported:
+        for subject, reasons in unsupported_reasons(unsupported).items():
+            yield unsupported_sentence(subject, reasons)
 
 
 def _known_faults_of(group: Group, faults: Sequence[KnownFaultCases]) -> list[ShownFault]:
