@@ -18,6 +18,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections import Counter
@@ -491,6 +492,13 @@ def close_all_descriptors(_: Any) -> Any:
     hang()
 
 
+def remove_directory(outputs: Any) -> Any:
+    """Change to a new directory, and remove it."""
+    os.chdir(tempfile.mkdtemp())
+    Path.cwd().rmdir()
+    return outputs
+
+
 def change_directory(outputs: Any) -> Any:
     os.chdir("/")
     return outputs
@@ -614,6 +622,7 @@ HARM: dict[str, Callable[[Any], Any]] = {
     "raises_systemexit": lambda _: sys.exit("no licence"),
     "closes_all_descriptors": close_all_descriptors,
     "changes_its_directory": change_directory,
+    "removes_its_directory": remove_directory,
     "removes_its_models": remove_models,
     "lies_about_shapes": lambda outputs: [output[np.newaxis] for output in outputs],
     "lies_about_types": lambda outputs: [output.astype(np.float64) for output in outputs],

@@ -782,13 +782,20 @@ class Harness:
 
 @contextmanager
 def _working_directory(folder: str) -> Iterator[None]:
-    """Change the working directory for the block; an empty name changes nothing."""
-    before = os.getcwd()  # noqa: PTH109
-    os.chdir(folder or before)
+    """Change the working directory for the block; an empty name changes nothing.
+
+    A subject may have removed the directory in which the process is, so it is kept open, and not named.
+    """
+    if not folder:
+        yield
+        return
+    before = os.open(".", os.O_RDONLY)
     try:
+        os.chdir(folder)
         yield
     finally:
-        os.chdir(before)
+        os.fchdir(before)
+        os.close(before)
 
 
 @lru_cache(maxsize=64)

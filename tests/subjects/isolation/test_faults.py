@@ -92,6 +92,7 @@ FAULTS = [
     (fakes.exits_3_on_load, None, CRASH, "load", "exited with status 3 before it answered `load`"),
     (fakes.raises_systemexit, None, ERROR, "run", "SystemExit: no licence"),
     (fakes.closes_all_descriptors, None, ERROR, "run", "closed its standard input or output"),
+    (fakes.removes_its_directory, None, PASS, None, ""),
     (fakes.changes_its_directory, None, PASS, None, ""),
     (fakes.lies_about_shapes, None, FAIL, "compare", "has shape [1, "),
     (fakes.lies_about_types, None, FAIL, "compare", "has type double instead of float"),
