@@ -110,7 +110,7 @@ def test_internal_error_on_valid_model_exits_with_3(command, here, monkeypatch):
     def broken(_):
         raise ZeroDivisionError("our own")
 
-    monkeypatch.setattr("conformance.corpus.passes.analysis.analyse_argmaxes", broken)
+    monkeypatch.setattr("conformance.own.hazard_counts.analyse_argmaxes", broken)
     monkeypatch.setattr("tempfile.tempdir", str(here))
     onnx.save(chain(1), here / "model.onnx")
     assert command("hazards", "model.onnx").status == 3
@@ -121,7 +121,7 @@ def test_internal_error_on_invalid_model_shows_checker_message(command, here, mo
     def broken(_):
         raise ZeroDivisionError("our own")
 
-    monkeypatch.setattr("conformance.corpus.passes.analysis.analyse_argmaxes", broken)
+    monkeypatch.setattr("conformance.own.hazard_counts.analyse_argmaxes", broken)
     model = chain(1)
     model.graph.node.append(argmax("nowhere", "other"))
     onnx.save(model, here / "model.onnx")

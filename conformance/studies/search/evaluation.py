@@ -168,11 +168,14 @@ def confirming_case(kind: str, example: AnyExample, level: Level) -> CaseInMemor
     """Build the case that decides whether a subject of a kind fails an example.
 
     Raises:
-        NoExpectedOutputsError: the example has no determinate expected outputs.
+        NoExpectedOutputsError: the example has no determinate expected outputs, or no operator that a backend is tested
+            for.
     """
     if needs_inputs_alone(kind, example):
         assert isinstance(example, ProgramExample)
         return build_native_case(example, level)
+    if not is_of_pass(example):
+        raise NoExpectedOutputsError("the program has no tested operator")
     return build_oracle_case(example, level, whole=True)
 
 

@@ -274,7 +274,7 @@ def test_output_of_an_unknown_type_is_refused(tmp_path: Path, command: Any, elem
     (tmp_path / "second.onnx").write_bytes(model.SerializeToString())
     for pair in ((first, tmp_path / "second.onnx"), (tmp_path / "second.onnx", first)):
         ended = command("blame", *pair, "-b", "reference", "--no-isolation")
-        assert_bad_input(ended, "model.output-without-shape")
+        assert_bad_input(ended, "model.invalid")
 
 
 def test_float16_model_gets_the_inputs_of_the_float_model_rounded(tmp_path: Path, command: Any) -> None:

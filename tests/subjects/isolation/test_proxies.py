@@ -6,6 +6,7 @@ import inspect
 import json
 import re
 import sys
+from dataclasses import replace
 from types import SimpleNamespace
 
 import fake_subject as fakes
@@ -140,7 +141,9 @@ def test_backend_proxy_gives_same_observation_as_backend(chosen_by_model, opened
 def test_invalid_model_is_rejected_only_by_ordinary_error(chosen_by_model, opened, fake, verdict):
     case = LoadedCase(opened, opened.cases[SEVERAL], load_case_in_memory(opened, opened.cases[SEVERAL]).model)
     case.model.producer_name = fake
-    invalid = type("Invalid", (LoadedCase,), {"is_invalid": True})(case.corpus, case.entry, case.model)
+    data_sets = [replace(each, outputs=()) for each in case.data_sets()]
+    members = {"is_invalid": True, "data_sets": lambda _: iter(data_sets)}
+    invalid = type("Invalid", (LoadedCase,), members)(case.corpus, case.entry, case.model)
     assert judge_backend(chosen_by_model, invalid).verdict is verdict
 
 

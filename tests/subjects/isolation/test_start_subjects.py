@@ -173,7 +173,9 @@ def test_results_of_exec_subject_have_language(process, here, small_corpus):
     assert (subject.id, subject.kind, subject.version, subject.language) == (harness, "backend", "0.0.7", "Python")
 
 
-@pytest.mark.parametrize(("text", "count"), [("", 0), ("4096", 4096), ("4G", 2**32), ("512MiB", 2**29), ("1k", 1024)])
+@pytest.mark.parametrize(
+    ("text", "count"), [("", 0), ("1048576", 2**20), ("4G", 2**32), ("512MiB", 2**29), ("2m", 2**21)]
+)
 def test_parse_memory_size_returns_bytes(text, count):
     assert parse_memory_size(text) == count
 
