@@ -245,7 +245,7 @@ class TestHowToPage:
         shell("-c", first, **project)
         commands = [line for kind, text in BLOCKS if not kind for line in text.splitlines()]
         ended = {command: shell("-c", command, **project) for command in commands}
-        assert len(commands) == 7
+        assert len(commands) == 6
         assert not {command: done.stderr for command, done in ended.items() if done.returncode not in {0, 1}}
         assert {"all.html", "all.xml"} <= {path.name for path in here.iterdir()}
 
