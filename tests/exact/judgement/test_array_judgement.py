@@ -581,3 +581,11 @@ def test_model_with_malformed_tensor_is_refused(tensor: TensorProto, form: Any) 
     model.graph.initializer[0].CopyFrom(tensor)
     with pytest.raises(ConformanceError):
         judge(form(model), [X], [Z])
+
+
+@pytest.mark.parametrize("row", [[1.11e-308], [3e-200, 4e-200]])
+def test_norm_of_doubles_whose_squares_underflow_may_be_exact_or_0(row: list[float]) -> None:
+    X = np.array([row])
+    exact = float(np.linalg.norm(X / X.max()) * X.max())
+    assert [judge("ReduceL2", [X], [np.array([[Y]])], axes=[1], opset=13).wrong for Y in (exact, 0.0)] == [0, 0]
+    assert judge("ReduceL2", [X], [np.array([[4 * exact]])], axes=[1], opset=13).wrong == 1

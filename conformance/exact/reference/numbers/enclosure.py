@@ -62,6 +62,9 @@ OWN_ROUNDOFF = 2.0**-50
 ROUNDOFF = 2.0**-53
 """Relative error of a sum, product, quotient or root in double."""
 
+SMALLEST_SQUARED = 2.0**-480
+"""Below it, the square of a double loses digits or is 0."""
+
 _LEVEL = ContextVar("level", default=Level.MUST)
 _READ_AS: ContextVar[frozenset[str]] = ContextVar("reading", default=frozenset())
 
@@ -736,7 +739,28 @@ class Enclosure(ArithmeticOperators, FormulaTensor):
         # a quotient, its square, the sum of as many squares as are not 0, and the last product; the root halves errors
         counts = np.sum(self.magnitude > 0, axis=tuple(axes), keepdims=keepdims)
         roundings = 2.0 * float(accuracy_of(self.dtype).quotient) + (counts + 1) / 2 + 1
+        norm = self._norm_of_small(norm, axes, keepdims=keepdims)
         return norm.with_roundings(np.where(np.isfinite(norm.value), roundings, 0.0), norm.error == 0)
+
+    def _norm_of_small(self, norm: Enclosure, axes: Sequence[int], *, keepdims: bool) -> Enclosure:
+        """Return the norm with exact values for rows of doubles whose squares underflow: a power of 2 scales them."""
+        along = tuple(axes)
+        largest = self.magnitude.max(axis=along, keepdims=True, initial=0.0)
+        is_small = (largest > 0) & (largest < SMALLEST_SQUARED)
+        if not is_small.any():
+            return norm
+        scale = np.where(is_small, np.exp2(np.floor(np.log2(np.where(is_small, largest, 1.0)))), 1.0)
+
+        def scaled(array: Array) -> Array:
+            root: Array = np.sqrt(np.square(array / scale).sum(axis=along, keepdims=True)) * scale
+            return root if keepdims else root.squeeze(along)
+
+        is_small = is_small if keepdims else is_small.squeeze(along)
+        with np.errstate(all="ignore"):
+            value = scaled(self.value)
+            error = scaled(self.error)
+            error += value * (prod(self.shape[axis] for axis in axes) + 4) * np.finfo(np.float64).eps
+        return replace(norm, value=np.where(is_small, value, norm.value), error=np.where(is_small, error, norm.error))
 
     def centred_variance(self, average: Enclosure, deviation: Enclosure, axes: Sequence[int]) -> Enclosure:
         # the deviations from the exact mean have the sum 0, so an error e of the mean adds only e squared
