@@ -54,6 +54,11 @@ MAX_NAMES = 3
 """Number of names in a `name_list`."""
 
 
+def count_cases(count: int) -> str:
+    """Return a number of cases as a phrase: `1 case`, `2 cases`."""
+    return f"{count} case{'s' * (count != 1)}"
+
+
 def name_list(names: Collection[str]) -> str:
     """Return the first names in alphabetical order, and the number of the others, as a phrase."""
     ordered = sorted(names)

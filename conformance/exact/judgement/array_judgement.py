@@ -73,7 +73,7 @@ REASONS = {
 """Why compared elements are not judged, by the name of the mask in `Distances`."""
 
 NOTHING_JUDGED = "no value would be wrong here: give other operands, or leave the assertion out"
-"""What `assert_conforms` adds if it judged nothing."""
+"""The line that `assert_conforms` adds to its message if no element was judged."""
 
 RANDOM = "the operator returns random values, of which only type, shape and range are judged"
 

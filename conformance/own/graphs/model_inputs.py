@@ -632,6 +632,7 @@ def data_set_folders(path: Path) -> list[Path]:
 
 
 NO_POLYGRAPHY = "it is not a list of objects with arrays, as polygraphy writes it"
+"""The reason why a JSON file of inputs is refused."""
 
 
 def read_polygraphy(path: Path) -> Any:

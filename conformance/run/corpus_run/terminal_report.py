@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from conformance.base.errors import OutputFault
 from conformance.base.files.atomic_write import supervised_temp_dir
 from conformance.base.serialization.printable_text import (
+    count_cases,
     one_line,
     print_notice,
     print_styled,
@@ -29,7 +30,6 @@ from conformance.run.results import failure_groups
 from conformance.run.results.evidence import short_evidence, truncate_line
 from conformance.run.results.failure_groups import (
     EVIDENCE_CASES,
-    count_cases,
     format_group_counts,
     location_file,
     violated_clause,

@@ -14,7 +14,7 @@ from enum import Enum, auto
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from conformance.base.serialization.printable_text import name_list, shorten_middle
+from conformance.base.serialization.printable_text import count_cases, name_list, shorten_middle
 from conformance.base.verdicts import Verdict
 from conformance.corpus.cases.case import CaseKind
 from conformance.exact.clauses import clauses as specification_clauses
@@ -270,11 +270,6 @@ def format_group_counts(groups: Sequence[Collection[str]]) -> str:
         groups: the cases of each group.
     """
     return f"{len(groups)} cause{'s' * (len(groups) != 1)}, {count_cases(sum(map(len, groups)))}"
-
-
-def count_cases(count: int) -> str:
-    """Return a number of cases as a phrase: `1 case`, `2 cases`."""
-    return f"{count} case{'s' * (count != 1)}"
 
 
 def violated_clause(group: FailureGroup, case: CaseRecord, result: Result) -> str | None:

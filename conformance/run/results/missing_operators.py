@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from conformance.base.serialization.printable_text import MAX_NAMES, name_list, one_line, shorten_middle
+from conformance.base.serialization.printable_text import MAX_NAMES, count_cases, name_list, one_line, shorten_middle
 from conformance.base.verdicts import Verdict
 from conformance.run.results.violations import normalize_message
 
@@ -95,7 +95,7 @@ class UnsupportedReason:
     @property
     def text(self) -> str:
         """The first line of the message with the number of cases."""
-        return f"{self.line} ({self.cases} case{'s' * (self.cases != 1)}, first {self.first})"
+        return f"{self.line} ({count_cases(self.cases)}, first {self.first})"
 
 
 def unsupported_reasons(unsupported: Iterable[Result]) -> dict[str, list[UnsupportedReason]]:
@@ -112,7 +112,7 @@ def unsupported_reasons(unsupported: Iterable[Result]) -> dict[str, list[Unsuppo
 def unsupported_sentence(subject: str, reasons: Sequence[UnsupportedReason]) -> str:
     """Return how many cases of a subject are unsupported, and the reason of most of them."""
     count = sum(reason.cases for reason in reasons)
-    begin = f"{subject}: {count} case{'s' * (count != 1)} unsupported"
+    begin = f"{subject}: {count_cases(count)} unsupported"
     if len(reasons) == 1:
         return f"{begin}, first {reasons[0].first}: {reasons[0].line}"
     return f"{begin}: {reasons[0].text}; {len(reasons) - 1} more reason{'s' * (len(reasons) > 2)}"

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from conformance.base.serialization.printable_text import one_line
+from conformance.base.serialization.printable_text import count_cases, one_line
 from conformance.run.report.summary import summary
 from conformance.run.results.evidence import truncate_line
-from conformance.run.results.failure_groups import count_cases, format_group_counts
+from conformance.run.results.failure_groups import format_group_counts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
