@@ -117,7 +117,8 @@ class Outcome:
         criterion = self.criterion
         known = criterion.known_failures.total()
         loose = criterion.loose_failures.total()
-        return OutcomeCounts.count(criterion.verdicts.values(), known, criterion.settings.level, loose)
+        shrunk = criterion.shrunk_failures.total()
+        return OutcomeCounts.count(criterion.verdicts.values(), known, criterion.settings.level, loose, shrunk)
 
     @property
     def status(self) -> ExitStatus:

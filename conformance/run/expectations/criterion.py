@@ -21,8 +21,9 @@ from conformance.exact.clauses import backend_family_titles
 from conformance.run.expectations.support import SupportCounter
 from conformance.run.results.failure_groups import location_file
 from conformance.run.results.outcome_counts import is_known_failure
-from conformance.run.results.records import Result, is_wrong_otherwise, wrong_kinds
+from conformance.run.results.records import Result
 from conformance.run.results.results_file import UnexpectedKind, unexpected_kind, unnamed_checks
+from conformance.run.results.wrong_elements import is_wrong_otherwise, wrong_words
 from conformance.subjects.calling.subject_names import SubjectKind
 
 if TYPE_CHECKING:
@@ -288,6 +289,7 @@ class PassCriterion:
         verdicts: the number of each verdict by subject and level.
         known_failures: the number of failures at judged levels that are as expected, by subject.
         loose_failures: the number of those whose entry accepts any wrong outputs.
+        shrunk_failures: the number of those with fewer wrong elements than their entry lists.
     """
 
     def __init__(self, settings: CriterionSettings, subjects: Mapping[str, str]) -> None:
@@ -307,6 +309,7 @@ class PassCriterion:
         self.verdicts: dict[str, dict[Level, Counter[Verdict]]] = {name: defaultdict(Counter) for name in subjects}
         self.known_failures: Counter[str] = Counter()
         self.loose_failures: Counter[str] = Counter()
+        self.shrunk_failures: Counter[str] = Counter()
 
     def find_expectation(self, result: Judged | Result, load: Callable[[], CaseInMemory]) -> Expected | None:
         """Return the expectation that applies to a result, for its record, or None.
@@ -320,10 +323,11 @@ class PassCriterion:
             return None
         is_compared = result.verdict is entry.verdict and not result.varies
         is_other = is_compared and (
-            is_wrong_otherwise(wrong_kinds(result), entry.wrong)
+            is_wrong_otherwise(wrong_words(result), entry.wrong)
             or (bool(entry.mutants) and _has_other_cause(entry, file, result, load))
         )
-        return entry.expected(result.case, has_other_cause=is_other)
+        has_shrunk = is_compared and not is_other and entry.smaller_wrong(wrong_words(result)) is not None
+        return entry.expected(result.case, has_other_cause=is_other, has_shrunk=has_shrunk)
 
     def assess(self, result: ResultRow, facts: Callable[[], CaseFacts]) -> bool:
         """Count a result, and return whether the run may pass with it.
@@ -356,6 +360,7 @@ class PassCriterion:
             if is_known and verdict is Verdict.FAIL and result.expected is not None:
                 self._with_listed_failure.add(subject)
             self.loose_failures[subject] += is_known and result.expected is not None and result.expected.is_loose
+            self.shrunk_failures[subject] += is_known and result.expected is not None and result.expected.has_shrunk
             return True
         expected = result.expected if kind in _ENTRY_PREDICATES else None
         location, meant = (expected.location, str(expected.verdict)) if expected else ("", "")
@@ -368,7 +373,7 @@ class PassCriterion:
                 meant = ", ".join(unnamed_checks(result, self.settings.level, expected.checks if expected else ()))
             case UnexpectedKind.OTHER_CAUSE if expected:
                 location = location_file(location)
-                found = ", ".join(sorted(wrong_kinds(result))) if isinstance(result, Result) else "others"
+                found = ", ".join(sorted(wrong_words(result))) if isinstance(result, Result) else "others"
                 others = f"the wrong elements are {found}, where the entry lists {', '.join(expected.wrong)}"
                 meant = f"not as {expected.mutants[0]}" if expected.mutants else others
         family = facts().family

@@ -28,10 +28,10 @@ from conformance.base.verdicts import Verdict
 from conformance.run.expectations.conditions import Condition, ConditionContext, parse_condition, string_tuple
 from conformance.run.expectations.support import Support, parse_supports
 from conformance.run.results.records import Expected
-from conformance.run.results.violations import WrongKind
+from conformance.run.results.wrong_elements import WRONG_KINDS, is_wrong_word, smaller_words
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from pathlib import Path
 
 MAX_FILE_BYTES = 2**24
@@ -41,9 +41,6 @@ SUITE_CORPUS = "onnx-conformance"
 
 VERDICT_KEYS = tuple(str(verdict) for verdict in Verdict if verdict is not Verdict.PASS)
 """The keys of an `[[expect]]` table that list cases, each named after the expected verdict."""
-
-WRONG_KINDS = (*map(str, WrongKind), "no_array", "output_type", "output_shape", "interpretation")
-"""The values of the key `wrong`: kinds of wrong elements, and violations of whole outputs."""
 
 _KEYS = (
     "reason",
@@ -76,7 +73,7 @@ class Expectation:
         checks: names of the checks that a graph optimizer may violate; empty if it may violate any check.
         intermittent: whether a case may also pass, because the failure depends on chance.
         mutants: ids of mutants. The first explains each failure, alone or together with others; empty if unknown.
-        wrong: the kinds of the wrong elements of the outputs; empty if any are expected.
+        wrong: what is wrong with the outputs, see `wrong_elements`; empty if anything is expected.
         table: index of the `[[expect]]` table.
         key: key of the table that lists the cases.
     """
@@ -121,7 +118,12 @@ class Expectation:
         """Return the location of a pattern; if it is unknown, the location of the entry."""
         return self.lines[number] if number < len(self.lines) else self.location
 
-    def expected(self, case: str, *, has_other_cause: bool = False) -> Expected:
+    def smaller_wrong(self, words: Collection[str]) -> tuple[str, ...] | None:
+        """Return what the entry can list as wrong instead, if a failure has clearly fewer wrong elements; else None."""
+        is_fixed = not self.wrong or self.intermittent or self.mutants
+        return None if is_fixed else smaller_words(words, self.wrong)
+
+    def expected(self, case: str, *, has_other_cause: bool = False, has_shrunk: bool = False) -> Expected:
         """Return the record of what the entry expects of a case that it matches."""
         return Expected(
             self.verdict,
@@ -133,6 +135,7 @@ class Expectation:
             mutants=list(self.mutants),
             wrong=list(self.wrong),
             has_other_cause=has_other_cause,
+            has_shrunk=has_shrunk,
         )
 
 
@@ -359,8 +362,10 @@ def _parse_table(location: _EntryLocation, number: int, table: Mapping[str, Any]
         raise ExpectationsError("malformed-entry.checks", location=location, verdicts=list(verdicts.values()))
     mutants = _parse_patterns(location, table, "mutants")
     wrong = _parse_patterns(location, table, "wrong")
-    if unknown := sorted(set(wrong) - set(WRONG_KINDS)):
-        raise ExpectationsError("malformed-entry.wrong", location=location, given=unknown[0], known=WRONG_KINDS)
+    if unknown := sorted(word for word in wrong if not is_wrong_word(word)):
+        raise ExpectationsError(
+            "malformed-entry.wrong", location=location, given=unknown[0], known=(*WRONG_KINDS, "one of output 0")
+        )
     return [
         Expectation(
             cases=_parse_patterns(location, table, key),

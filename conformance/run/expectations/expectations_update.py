@@ -1,10 +1,11 @@
 """Updating of an expectations file after a run, so that a run with the same results passes.
 
-A case is removed from its entry if it passes, has another verdict, or violates a check that the entry does not list.
-Patterns that match no case are removed. A changed verdict keeps the reason of the entry. Failures without an entry are
-grouped by cause, apart from failures that the baseline of the run accepts. Their reason comes from the user, or from a
-known fault or a diagnosis if the user asks for it. Entries with one reason are joined. The key `supports` is written
-anew. tomlkit edits the file, so comments and formatting are kept.
+A case is removed from its entry if it passes, has another verdict, or fails otherwise than the entry lists. A case with
+fewer wrong elements than listed gets an entry with the same reason that lists fewer. Patterns that match no case are
+removed. A changed verdict keeps the reason of the entry. Failures without an entry are grouped by cause, apart from
+failures that the baseline of the run accepts. Their reason comes from the user, or from a known fault or a diagnosis if
+the user asks for it. Entries with one reason are joined. The key `supports` is written anew. tomlkit edits the file, so
+comments and formatting are kept.
 
 An older file has no key `supports`, and its entries have the keys `cases` and `verdict`. It is converted: the entries
 get a key for each verdict, and entries for unsupported cases are removed.
@@ -40,7 +41,6 @@ from conformance.run.expectations.support import SupportCounter
 from conformance.run.mutants import mutants_by_id
 from conformance.run.results.failure_groups import CaseResult, FailureGrouper, cause_text, group_failures
 from conformance.run.results.known_faults import known_faults_in
-from conformance.run.results.records import is_wrong_otherwise, wrong_kinds
 from conformance.run.results.results_file import (
     UnexpectedKind,
     difference_from_entry,
@@ -48,6 +48,7 @@ from conformance.run.results.results_file import (
     is_partial,
     is_worse_than_baseline,
 )
+from conformance.run.results.wrong_elements import is_wrong_otherwise, wrong_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -83,7 +84,7 @@ class MissingEntry:
             unsupported case is the message of the subject.
         issue: address of the issue about the known fault, or empty.
         mutants: the mutant of the diagnosis, and those together with which it explains some of the cases.
-        wrong: the kinds of the wrong elements, if no mutant explains the failures.
+        wrong: what is wrong with the outputs, if no mutant explains the failures.
     """
 
     number: int
@@ -181,24 +182,25 @@ class _SubjectResults:
     subject: SubjectRecord
     run: Results
 
-    def wrong_kinds(self, case: str) -> tuple[str, ...]:
+    def wrong_words(self, case: str) -> tuple[str, ...]:
         """Return what is wrong with the outputs of a failing case, sorted; empty if it is unknown."""
-        return tuple(sorted(wrong_kinds(self.run.results[self.subject.id, case])))
+        return tuple(sorted(wrong_words(self.run.results[self.subject.id, case])))
 
 
 @dataclass
 class _EntryUpdate:
-    """The update of one entry: the cases to keep, to remove and to move to an entry with another verdict.
+    """The update of one entry: the cases to keep, to remove and to move to another entry with the reason of this one.
 
     Attributes:
         kept: cases that stay in the entry.
-        removed: cases that pass, or violate a check that the entry does not list.
-        changed: cases with another verdict than the entry, by their verdict.
+        removed: cases that pass, or fail otherwise than the entry lists.
+        changed: cases with another verdict than the entry, or with fewer wrong elements than it lists, by their verdict
+            and what the new entry lists as wrong.
     """
 
     kept: set[str] = field(default_factory=set)
     removed: set[str] = field(default_factory=set)
-    changed: dict[Verdict, set[str]] = field(default_factory=lambda: defaultdict(set))
+    changed: dict[tuple[Verdict, tuple[str, ...]], set[str]] = field(default_factory=lambda: defaultdict(set))
 
 
 @dataclass(eq=False)
@@ -543,14 +545,19 @@ def _entry_updates(entries: Sequence[Expectation], results: _SubjectResults) -> 
         entry = entries[number]
         recorded = result.expected
         is_other = recorded is not None and recorded.has_other_cause and tuple(recorded.mutants) == entry.mutants
+        smaller: tuple[str, ...] | None = None
         if entry.wrong and result.verdict is entry.verdict:
-            is_other = is_other or is_wrong_otherwise(results.wrong_kinds(case), entry.wrong)
+            words = results.wrong_words(case)
+            is_other = is_other or is_wrong_otherwise(words, entry.wrong)
+            smaller = entry.smaller_wrong(words)
         expected = entry.expected(case, has_other_cause=is_other)
         difference = difference_from_entry(result, expected, fail_level(results.run.header))
-        if difference is None or case not in results.judged:
+        if difference is None and smaller is not None and case in results.judged:
+            update.changed[result.verdict, smaller].add(case)
+        elif difference is None or case not in results.judged:
             update.kept.add(case)
         elif difference is UnexpectedKind.DIFFERS:
-            update.changed[result.verdict].add(case)
+            update.changed[result.verdict, ()].add(case)
         else:
             update.removed.add(case)
     return updates
@@ -584,16 +591,17 @@ def _remove_outdated_reasons(
 def _update_entry(
     table: _EntryTable, entry: Expectation, update: _EntryUpdate, *, is_complete: bool
 ) -> list[_EntryTable]:
-    """Update one entry of a table, and return the tables that are split off, one for each new verdict.
+    """Update one entry of a table, and return the tables that are split off, one for each change.
 
-    An entry whose cases all have one other verdict gets this verdict instead.
+    An entry whose cases all have one other verdict, or fewer wrong elements of one description, is changed itself.
     """
     place = table.entries.index(entry)
-    has_one_new_verdict = len(update.changed) == 1 and not update.kept and not update.removed
-    is_plain = not (entry.checks or entry.mutants or entry.wrong or update.changed.keys() & set(table.verdicts))
-    if has_one_new_verdict and is_complete and is_plain:
-        table.entries[place] = replace(entry, verdict=next(iter(update.changed)))
-        return []
+    if len(update.changed) == 1 and not update.kept and not update.removed and is_complete:
+        ((verdict, wrong),) = update.changed
+        is_plain = not (entry.checks or entry.mutants or entry.wrong) and verdict not in table.verdicts
+        if wrong or is_plain:
+            table.entries[place] = replace(entry, verdict=verdict, wrong=wrong)
+            return []
     removed = update.removed.union(*update.changed.values())
     left = _without_cases(entry, update.kept, removed, is_complete=is_complete)
     table.entries[place : place + 1] = [left] if left.cases else []
@@ -601,11 +609,11 @@ def _update_entry(
     origin = replace(entry, exceptions=(), checks=(), mutants=(), wrong=(), intermittent=False)
     return [
         _new_table(
-            replace(origin, cases=_literal(cases), verdict=verdict, key=str(verdict)),
+            replace(origin, cases=_literal(cases), verdict=verdict, wrong=wrong, key=str(verdict)),
             table.item.get("when"),
             table.number,
         )
-        for verdict, cases in sorted(update.changed.items())
+        for (verdict, wrong), cases in sorted(update.changed.items())
     ]
 
 
@@ -803,15 +811,15 @@ def _entries_of_cause(group: FailureGroup, number: int, results: _SubjectResults
     """Yield the missing entries of a cause.
 
     The cases of a known fault have an entry of their own, unless a diagnosis explains the whole group. Cases with
-    different violated checks have different entries. So have cases with wrong elements of different kinds, if no mutant
-    of the catalogue explains them.
+    different violated checks have different entries. So have cases with other wrong elements, if no mutant of the
+    catalogue explains them.
     """
     mutants = _mutants_of_cause(group.diagnosis, results) if group.diagnosis else ()
     faults = {case: _known_fault(case, results) for case in group.cases}
     parts: dict[tuple[KnownFault | None, tuple[str, ...], tuple[str, ...]], list[str]] = defaultdict(list)
     for case in sorted(group.cases):
         checks = results.checks[case] if group.verdict == Verdict.FAIL else ()
-        wrong = () if checks or mutants else results.wrong_kinds(case)
+        wrong = () if checks or mutants else results.wrong_words(case)
         parts[None if group.diagnosis else faults[case], checks, wrong].append(case)
     for (fault, checks, wrong), cases in parts.items():
         found = [fault] if fault else list(dict.fromkeys(filter(None, map(faults.__getitem__, cases))))

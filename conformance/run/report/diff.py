@@ -15,6 +15,7 @@ from conformance.base.verdicts import Level, Verdict
 from conformance.run.results.failure_groups import result_signature
 from conformance.run.results.recorded_environment import identity_changes
 from conformance.run.results.result_releases import match_subjects, rename_subjects
+from conformance.run.results.wrong_elements import is_wrong_otherwise, wrong_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -165,8 +166,14 @@ def _change_kind(before: Results, after: Results, key: Key) -> str:
 
 
 def _has_changed_failure(before: Results, after: Results, key: Key, stood: Level | None) -> bool:
-    """Return whether a failure has another signature or another level than before; `stood` is its earlier level."""
-    is_other = result_signature(before.results[key]) != result_signature(after.results[key])
+    """Return whether a failure has another signature or level than before, or other or more wrong elements.
+
+    Args:
+        stood: its earlier level, if it was weaker than that of the case.
+    """
+    old = before.results[key]
+    new = after.results[key]
+    is_other = result_signature(old) != result_signature(new) or is_wrong_otherwise(wrong_words(new), wrong_words(old))
     return is_other or stood != _weaker_level(after, key)
 
 
@@ -233,7 +240,7 @@ def _verdict_change_lines(changes: Sequence[VerdictChange]) -> Iterator[str]:
     for change in changes:
         groups[change.subject, *_verdicts_with_levels(change)].append(change)
     for (subject, before, after), own in sorted(groups.items()):
-        what = "another message" if before == after else f"{before} before, {after} now"
+        what = "another failure" if before == after else f"{before} before, {after} now"
         first = f"; first: {own[0].message}" if own[0].message else ""
         yield f"{subject}, {what}: {_list_cases([change.case for change in own])}{first}"
 

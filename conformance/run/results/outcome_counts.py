@@ -32,8 +32,9 @@ class OutcomeCounts(Struct, frozen=True):
     """Numbers of results at the levels that can fail a run; a case counts once for each subject.
 
     `judged` excludes unsupported and skipped results. `known_failures` are failures that an expectation or a baseline
-    explains; of `loose_failures`, the entry accepts any wrong outputs. `weaker_failures` is the number of failures at
-    level `should` if only level `must` can fail the run.
+    explains; of `loose_failures`, the entry accepts any wrong outputs, and `shrunk_failures` have fewer wrong elements
+    than their entries list. `weaker_failures` is the number of failures at level `should` if only level `must` can fail
+    the run.
     """
 
     results: Count
@@ -43,17 +44,20 @@ class OutcomeCounts(Struct, frozen=True):
     known_failures: Count
     weaker_failures: Count
     loose_failures: Count = 0
+    shrunk_failures: Count = 0
 
     @property
     def sentence(self) -> str:
         """The counts as a phrase: `190 of 2,506 judged, 2,316 unsupported, 289 known failures (12 with any output)`."""
-        loose = f" ({self.loose_failures:,} with any output)" if self.loose_failures else ""
+        notes = [f"{self.loose_failures:,} with any output"] if self.loose_failures else []
+        notes += [f"{self.shrunk_failures:,} with less wrong than listed"] if self.shrunk_failures else []
+        noted = f" ({', '.join(notes)})" if notes else ""
         return ", ".join(
             [
                 f"{self.judged:,} of {self.results:,} judged",
                 *([f"{self.unsupported:,} unsupported"] if self.unsupported else []),
                 *([f"{self.skipped:,} skipped"] if self.skipped else []),
-                *([_plural(self.known_failures, "known failure") + loose] if self.known_failures else []),
+                *([_plural(self.known_failures, "known failure") + noted] if self.known_failures else []),
             ]
         )
 
@@ -68,7 +72,12 @@ class OutcomeCounts(Struct, frozen=True):
 
     @classmethod
     def count(
-        cls, verdicts: Iterable[Mapping[Any, Mapping[Any, int]]], known_failures: int, level: Level, loose: int = 0
+        cls,
+        verdicts: Iterable[Mapping[Any, Mapping[Any, int]]],
+        known_failures: int,
+        level: Level,
+        loose: int = 0,
+        shrunk: int = 0,
     ) -> OutcomeCounts:
         """Return the counts of some subjects.
 
@@ -77,6 +86,7 @@ class OutcomeCounts(Struct, frozen=True):
             known_failures: number of known failures of these subjects at the levels that `level` includes.
             level: the fail level of the run.
             loose: number of those whose entry accepts any wrong outputs.
+            shrunk: number of those with fewer wrong elements than their entry lists.
         """
         results = judged = unsupported = skipped = weaker = 0
         for by_level in verdicts:
@@ -90,7 +100,7 @@ class OutcomeCounts(Struct, frozen=True):
                 judged += defects + counts.get(Verdict.PASS, 0)
                 unsupported += counts.get(Verdict.UNSUPPORTED, 0)
                 skipped += counts.get(Verdict.SKIPPED, 0)
-        return cls(results, judged, unsupported, skipped, known_failures, weaker, loose)
+        return cls(results, judged, unsupported, skipped, known_failures, weaker, loose, shrunk)
 
     @classmethod
     def of_runs(cls, runs: Iterable[Results]) -> OutcomeCounts:
@@ -103,8 +113,10 @@ class OutcomeCounts(Struct, frozen=True):
         """Return the counts of a run."""
         level = fail_level(run.header)
         known = [row for row in _known_failures(run) if row.level.is_within(level)]
-        loose = sum(1 for row in known if row.expected is not None and row.expected.is_loose)
-        return cls.count(run.footer.verdicts.values(), len(known), level, loose)
+        entries = [row.expected for row in known if row.expected is not None]
+        loose = sum(entry.is_loose for entry in entries)
+        shrunk = sum(entry.has_shrunk for entry in entries)
+        return cls.count(run.footer.verdicts.values(), len(known), level, loose, shrunk)
 
 
 def is_known_failure(result: ResultRow) -> bool:

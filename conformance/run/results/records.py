@@ -16,7 +16,7 @@ from conformance.corpus.cases.case_loading import DataSetPreview, ExpectedOutput
 from conformance.corpus.cases.corpus import corpus_label
 from conformance.exact.clauses import clauses, family_titles
 from conformance.exact.models.summaries import ModelSummary, TensorPreview
-from conformance.run.results.violations import Violation, ViolationKind, WrongKind
+from conformance.run.results.violations import Violation, WrongKind
 from conformance.subjects.calling.subject_names import SubjectKind
 
 if TYPE_CHECKING:
@@ -278,8 +278,8 @@ class Expected(StoredRecord):
     """The verdict that an entry of an expectations file gives for a case, with its reason and its location.
 
     With `intermittent`, the case may also pass. `mutants` has the ids of mutants of which the first explains the
-    failure, alone or together with others. `wrong` has the kinds of the wrong elements. `has_other_cause` is true if
-    the failure is not theirs.
+    failure, alone or together with others. `wrong` describes the wrong elements. `has_other_cause` is true if the
+    failure is not theirs, and `has_shrunk` if it has fewer wrong elements.
     """
 
     verdict: Verdict
@@ -291,6 +291,7 @@ class Expected(StoredRecord):
     mutants: list[NonEmpty] = []
     wrong: list[NonEmpty] = []
     has_other_cause: bool = False
+    has_shrunk: bool = False
 
     @property
     def is_loose(self) -> bool:
@@ -469,44 +470,6 @@ class Result(ResultRow, kw_only=True, tag_field="record", tag="result"):
         """Return the record of what a subject did, with what the run thinks of it."""
         did = {name: getattr(judged, name) for name in Judged.__struct_fields__}
         return cls(**did, **{name: getattr(assessment, name) for name in Assessment.__struct_fields__})
-
-
-def wrong_kinds(result: Judged | Result) -> frozenset[str]:
-    """Return what is wrong with the outputs of a failing backend, over all data sets: kinds of elements, or violations.
-
-    It is empty for a graph optimizer, for another verdict, and for a record that does not have the kinds.
-    """
-    if result.verdict is not Verdict.FAIL or result.checks:
-        return frozenset()
-    found: set[str] = set()
-    for output in result.outputs:
-        if output.violation is None:
-            continue
-        if output.violation.kind is not ViolationKind.ELEMENTS:
-            found.add(str(output.violation.kind))
-        elif output.wrong_kinds:
-            found.update(map(str, output.wrong_kinds))
-        else:
-            return frozenset()
-    return frozenset(found or {str(WrongKind.OTHER)})
-
-
-def is_wrong_otherwise(kinds: Collection[str], listed: Collection[str]) -> bool:
-    """Return whether a failure has wrong elements of other kinds than an entry of an expectations file lists.
-
-    Elements that are nearly right depend on the processor, so they count only if the failure has no others.
-
-    Args:
-        kinds: the kinds of the failure; empty if they are unknown.
-        listed: the kinds of the entry; empty if it accepts any.
-    """
-    distinct = set(kinds) - {WrongKind.NEAR} or set(kinds)
-    accepted = {*listed}
-    if WrongKind.FAR in listed:
-        accepted.add(WrongKind.ROUGH)
-    if WrongKind.ROUGH in accepted:
-        accepted.add(WrongKind.NEAR)
-    return bool(listed) and not distinct <= accepted
 
 
 def effective_level(result: ResultRow | CaseJudgement, case: Level) -> Level:

@@ -127,6 +127,17 @@ class TestExpectations:
         assert criterion.loose_failures["acme"] == (not listed)
         assert bool(reasons(criterion)) is not accepted
 
+    @pytest.mark.parametrize(
+        ("count", "of", "accepted", "shrunk"), [(1, 8, True, 1), (2, 8, True, 0), (3, 8, False, 0), (8, 8, False, 0)]
+    )
+    def test_failure_with_more_wrong_elements_is_unexpected(self, count, of, accepted, shrunk):
+        criterion = new_criterion(entries=[replace(expecting("test_x"), wrong=("few of output 0", "zero"))])
+        violation = {"kind": "elements", "count": count, "of": of}
+        output = {"data_set": 0, "name": "y", "check": "bound", "violation": violation, "wrong_kinds": ["zero"]}
+        assert judge(criterion, FAIL, outputs=[output]) is accepted
+        assert criterion.shrunk_failures["acme"] == shrunk
+        assert bool(reasons(criterion)) is not accepted
+
     def test_unexpected_passes_of_a_file_are_one_reason(self):
         criterion = new_criterion(entries=[expecting("test_y", "test_x", "test_z")])
         judge(criterion, FAIL, "test_y")

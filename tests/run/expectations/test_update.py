@@ -62,9 +62,13 @@ def ran(verdicts, *, level="must", of=None, version="1.0", diagnoses=(), **more)
     return make_run("results.jsonl", header, map(plain_case, verdicts), results, footer)
 
 
-def wrong_output(*kinds):
-    violation = {"kind": "elements", "count": 1, "of": 2}
-    return {"data_set": 0, "name": "y", "check": "bound", "wrong": 1, "violation": violation, "wrong_kinds": kinds}
+def wrong_output(*kinds, count=1):
+    violation = {"kind": "elements", "count": count, "of": 64}
+    return {"data_set": 0, "name": "y", "check": "bound", "wrong": count, "violation": violation, "wrong_kinds": kinds}
+
+
+def wrong_of(text):
+    return [entry.wrong for entry in parse_expectations(text, NAME).entries]
 
 
 def update(text, changes=(), **more) -> str:
@@ -87,12 +91,24 @@ class TestChanges:
     def test_failure_with_wrong_elements_of_other_kinds_gets_an_entry_of_its_own(self):
         run = ran({"test_n1": "fail", "test_n2": "fail"}, outputs=[wrong_output("nan", "near")])
         first = update_expectations(HEAD, NAME, run, NewEntries(by_cause=True)).text
-        assert [entry.wrong for entry in parse_expectations(first, NAME).entries] == [("nan", "near")]
+        assert wrong_of(first) == [("nan", "near", "one of output 0")]
         better = ran(dict.fromkeys(run.case_rows, "fail"), outputs=[wrong_output("nan")])
         assert update_expectations(first, NAME, better).text == first
         other = ran(dict.fromkeys(run.case_rows, "fail"), outputs=[wrong_output("number")])
         second = update_expectations(first, NAME, other, NewEntries(by_cause=True)).text
-        assert [entry.wrong for entry in parse_expectations(second, NAME).entries] == [("number",)]
+        assert wrong_of(second) == [("number", "one of output 0")]
+
+    def test_grown_failure_needs_a_new_entry_and_a_smaller_one_keeps_its_reason(self):
+        cases = {"test_n1": "fail", "test_n2": "fail"}
+        run = ran(cases, outputs=[wrong_output("zero", count=3)])
+        first = update_expectations(HEAD, NAME, run, NewEntries(by_cause=True)).text
+        assert wrong_of(first) == [("few of output 0", "zero")]
+        grown = update_expectations(first, NAME, ran(cases, outputs=[wrong_output("zero", count=40)]))
+        assert [entry.wrong for entry in grown.missing] == [("most of output 0", "zero")]
+        assert wrong_of(grown.text) == []
+        smaller = update_expectations(first, NAME, ran(cases, outputs=[wrong_output("zero")]))
+        assert smaller.text == first.replace("few of", "one of")
+        assert not smaller.missing
 
     def test_passing_case_of_an_intermittent_entry_stays(self):
         text = TEXT.replace("\nreason = ", "\nintermittent = true\nreason = ")

@@ -37,6 +37,7 @@ from conformance.run.results.recorded_environment import (
 )
 from conformance.run.results.records import Result, SharedRecord, UnexplainedRecord, effective_level
 from conformance.run.results.results_file import Results
+from conformance.run.results.wrong_elements import is_wrong_otherwise, is_wrong_word, smaller_words, wrong_words
 from conformance.subjects.calling.harness import installed_packages
 from conformance.subjects.calling.request import adapter_digest
 from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
@@ -151,6 +152,17 @@ def test_diff_of_levels_has_the_expected_heading(before, after, headings):
 
 def test_diff_of_case_levels_is_not_a_regression():
     assert kinds(run("fail", "should", "should"), run("fail", "must", "must")) == []
+
+
+@pytest.mark.parametrize(("before", "after", "headings"), [(1, 8, ["changes"]), (8, 1, []), (8, 8, [])])
+def test_diff_lists_a_failure_that_has_more_wrong_elements(before, after, headings):
+    def failing(count: int) -> Results:
+        violation = {"kind": "elements", "count": count, "of": 8}
+        output = {"data_set": 0, "name": "y", "check": "bound", "violation": violation, "wrong_kinds": ["zero"]}
+        result = plain_result("acme", "test_x", "fail", outputs=[output])
+        return make_run("r.jsonl", {"subjects": [SUBJECT]}, [{"case": "test_x", "level": "must"}], [result], {})
+
+    assert kinds(failing(before), failing(after)) == headings
 
 
 def test_diff_text_has_both_levels():
@@ -389,3 +401,86 @@ def test_adapter_digest_exists_for_adapters_of_releases(name, kind, has_digest):
 
 def test_processor_begins_with_machine():
     assert processor().partition(":")[0].isidentifier()
+
+
+# What is wrong with outputs, and whether it has grown.
+
+
+def compared(name, kinds=(), count=0, of=4, data_set=0):
+    wrong = {"violation": {"kind": "elements", "count": count, "of": of}, "wrong_kinds": kinds} if kinds else {}
+    return {"data_set": data_set, "name": name, "check": "bound", **wrong}
+
+
+def words(*outputs) -> set[str]:
+    return set(wrong_words(plain_result("acme", "test_x", "fail", outputs=outputs)))
+
+
+@pytest.mark.parametrize(
+    ("count", "of", "extent"),
+    [(1, 1, "one"), (1, 64, "one"), (2, 2, "few"), (4, 64, "few"), (5, 64, "some"), (32, 64, "some"), (33, 64, "most")],
+)
+def test_number_of_wrong_elements_is_coarse(count, of, extent):
+    assert words(compared("y", ["zero"], count, of)) == {"zero", f"{extent} of output 0"}
+
+
+def test_outputs_are_named_by_place_and_counted_over_data_sets():
+    right = compared("X1_new"), compared("X2_new")
+    assert words(*right, compared("V1_new", ["far"], 4)) == {"far", "most of output 1"}
+    spread = compared("X1_new"), compared("X2_new", ["zero"], 4), compared("V1_new")
+    assert words(*spread) == {"zero", "some of output 0"}
+    assert words(compared("y", ["zero"], 4), compared("y", data_set=1)) == {"zero", "some of output 0"}
+    assert words(compared("y", ["zero"], 4), compared("y", ["zero"], 4, data_set=1)) == {"zero", "most of output 0"}
+
+
+def test_nearly_right_elements_beside_others_have_no_extent():
+    assert words(compared("x", ["near"], 1), compared("y", ["nan"], 1)) == {"near", "nan", "one of output 1"}
+    assert words(compared("x", ["near"], 1)) == {"near", "one of output 0"}
+
+
+def test_whole_output_that_is_wrong_has_an_extent():
+    shape = {"violation": {"kind": "output_shape", "expected": "[2]", "actual": "[1]"}}
+    assert words(compared("x"), compared("y") | shape) == {"output_shape", "one of output 1"}
+
+
+@pytest.mark.parametrize(
+    ("listed", "now", "is_grown"),
+    [
+        ({"zero"}, {"zero", "most of output 3"}, False),
+        ({"zero", "one of output 0"}, {"zero", "one of output 0"}, False),
+        ({"zero", "one of output 0"}, {"zero", "few of output 0"}, True),
+        ({"zero", "one of output 0"}, {"zero", "one of output 1"}, True),
+        ({"zero", "most of output 0"}, {"zero", "one of output 0", "one of output 1"}, True),
+        ({"zero", "most of output 0"}, {"zero", "one of output 0"}, False),
+        ({"near", "one of output 0"}, {"near", "few of output 0"}, False),
+        ({"near", "one of output 0"}, {"near", "some of output 0"}, True),
+        ({"near", "one of output 0"}, {"near", "one of output 0", "one of output 1"}, True),
+        ({"one of output 0"}, {"nan", "one of output 0"}, False),
+        ({"zero", "one of output 0"}, {"other"}, True),
+        ({"zero", "one of output 0"}, set(), False),
+    ],
+)
+def test_failure_with_more_wrong_elements_than_listed_has_grown(listed, now, is_grown):
+    assert is_wrong_otherwise(now, listed) is is_grown
+
+
+@pytest.mark.parametrize(
+    ("listed", "now", "smaller"),
+    [
+        ({"zero"}, {"zero", "one of output 0"}, None),
+        ({"zero", "few of output 0"}, {"zero", "one of output 0"}, ("one of output 0", "zero")),
+        ({"far", "one of output 0", "one of output 1"}, {"rough", "one of output 1"}, ("far", "one of output 1")),
+        ({"near", "few of output 0"}, {"near", "one of output 0"}, None),
+        ({"near", "most of output 0"}, {"near", "one of output 0"}, ("near", "one of output 0")),
+        ({"zero", "few of output 0"}, {"nan", "one of output 0"}, None),
+        ({"zero", "few of output 0"}, set(), None),
+    ],
+)
+def test_smaller_failure_gives_a_smaller_entry(listed, now, smaller):
+    assert smaller_words(now, listed) == smaller
+
+
+@pytest.mark.parametrize("word", ["zeros", "one of output", "one of output 01", "all of output 0", "one of output 0\n"])
+def test_other_words_are_refused(word):
+    assert is_wrong_word("zero")
+    assert is_wrong_word("most of output 12")
+    assert not is_wrong_word(word)
