@@ -289,6 +289,14 @@ def _corpus_of_manifest(manifest: bytes) -> Callable[[Path], object]:
     return write
 
 
+def _many_wrong_files() -> bytes:
+    """Return a manifest of one case with half a million files of wrong names and hashes."""
+    files = dict.fromkeys(map(str, range(2**19)), "")
+    path = "node/test_a"
+    document = {"format": 1, "version": "1.0.0", "digest": "", "levels": {path: "must"}, "cases": {path: files}}
+    return json.dumps(document).encode()
+
+
 def _archive_of(members: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> Callable[[Path], object]:
     def write(path: Path) -> None:
         with zipfile.ZipFile(path, "w", method, compresslevel=1) as archive:
@@ -310,5 +318,7 @@ CORPORA: dict[str, Callable[[Path], object]] = {
     "archive of deep objects": _archive_of({MANIFEST: DEEP_OBJECTS}),
     "archive of many lists": _archive_of({MANIFEST: MANY_LISTS}),
     "archive of many members": _many_members,
+    "case.json of many texts": _corpus_with("case.json", lambda: b'{"tags":[%b""]}' % (b'"",' * 2**20)),
+    "manifest of many wrong files": _corpus_of_manifest(_many_wrong_files()),
     "archive of LZMA": _archive_of({MANIFEST: b"{}"}, zipfile.ZIP_LZMA),
 }

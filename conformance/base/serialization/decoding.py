@@ -377,11 +377,13 @@ def schema_violation(name: str, document: object, definition: str = "") -> str |
         name: name of the schema, see `schema`.
         definition: key of `$defs` in the schema; if it is given, the document is checked against this definition.
     """
-    validator = _validator(name, definition)
-    if validator.is_valid(document):
-        return None
-    error = next(validator.iter_errors(document), None)
-    if error is None:
+    import jsonschema_rs  # late, as in `_validator`
+
+    try:
+        _validator(name, definition).validate(document)  # `iter_errors` makes a list, with a text for each error
+    except jsonschema_rs.ValidationError as found:
+        error = found
+    else:
         return None
     path = "/".join(str(key) for key in error.instance_path)
     message = error.message

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 IDENTIFIER = re.compile(r"test_[A-Za-z0-9_]{1,120}")
 
+MAX_CASE_TENSORS = 1000
+"""Maximum number of the data sets of a case, and of the inputs and the outputs of one: a number has three digits."""
+
 
 MODELS_CORPUS = "models"
 """Name of a corpus with the nodes of a user's models."""
@@ -132,7 +135,7 @@ class Case:
         """Check that the case can be stored in a corpus.
 
         Raises:
-            CaseError: the id, kind, clauses, data sets or rewrite are malformed.
+            CaseError: the id, kind, clauses, data sets or rewrite are malformed, or there are too many of them.
         """
         if not IDENTIFIER.fullmatch(self.id):
             raise CaseError("id-malformed", id=self.id)
@@ -141,6 +144,9 @@ class Case:
         has_topic = bool(self.clauses or self.answers)
         if not (self.title and has_topic and (self.data_sets or self.kind == CaseKind.PASS)):
             raise CaseError("incomplete", id=self.id)
+        numbers = len(self.data_sets), *map(len, self.data_sets), *map(len, self.answers)
+        if max(numbers, default=0) > MAX_CASE_TENSORS:
+            raise CaseError("too-many-tensors", id=self.id, most=MAX_CASE_TENSORS)
         if len(self.hazards) not in (0, len(self.data_sets)):
             raise CaseError("hazards-mismatch", id=self.id, data_sets=len(self.data_sets), hazards=len(self.hazards))
         if self.kind == CaseKind.PASS and self.rewrite is None:

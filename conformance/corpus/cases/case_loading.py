@@ -295,7 +295,10 @@ class CaseDocument(StoredRecord):
 MAX_CASE_JSON_BYTES = 2**23
 """Largest size of a case.json: its record must fit in a line of a results file."""
 
-_decode_case = JsonReader(CaseDocument)
+MAX_CASE_JSON_VALUES = 2**19
+"""Largest number of values of a case.json; those of a preview have about 16 bytes."""
+
+_decode_case = JsonReader(CaseDocument, max_values=MAX_CASE_JSON_VALUES)
 
 _EFFECT_OF_ANSWER = {
     b'"answer": "fires"': b'"effect": "applies"',

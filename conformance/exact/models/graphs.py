@@ -214,8 +214,11 @@ def attribute_graphs(node: onnx.NodeProto) -> Iterator[tuple[str, onnx.GraphProt
 
 def names_taken_by(node: onnx.NodeProto) -> list[str]:
     """Return the names of the values that a node takes, and of those that its subgraphs capture, each once."""
-    captured = chain.from_iterable(count_free_uses(inner) for inner in subgraphs_of(node))
-    return [name for name in dict.fromkeys((*node.input, *captured)) if name]
+    names = dict.fromkeys(node.input)
+    if node.attribute:
+        names |= dict.fromkeys(chain.from_iterable(count_free_uses(inner) for inner in subgraphs_of(node)))
+    names.pop("", None)
+    return [*names]
 
 
 def find_producers(graph: onnx.GraphProto) -> dict[str, int]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from conformance.base.verdicts import Level, Unsupported
-from conformance.corpus.cases.case import IDENTIFIER, Case
+from conformance.corpus.cases.case import IDENTIFIER, MAX_CASE_TENSORS, Case
 from conformance.corpus.generation.write_corpus import generate
 from conformance.exact.models.graphs import names_taken_by
 from conformance.exact.reference.node_enclosures import NodeScope, answer_of, enclose, evaluate_nodes
@@ -43,7 +43,7 @@ def case_of_wrong_node(
     constants: Mapping[str, Array],
     numbers_in_whole: Sequence[int],
 ) -> Case | None:
-    """Return a wrong node as a case; None if its outputs are not determinate, or its values are too large.
+    """Return a wrong node as a case; None if its outputs are not determinate, or its values are too large or too many.
 
     Args:
         name: the name of the audited model, for the id of the case.
@@ -59,7 +59,7 @@ def case_of_wrong_node(
     operands = _operands(protos)
     if any(name not in values for name in (*operands, *own)):
         return None
-    if sum(values[operand].nbytes for operand in operands) > MAX_CASE_BYTES:
+    if sum(values[each].nbytes for each in operands) > MAX_CASE_BYTES or len(operands) + len(own) > MAX_CASE_TENSORS:
         return None
     try:
         with np.errstate(all="ignore"):

@@ -19,7 +19,7 @@ from conformance.base.errors import ModelError, UsageError
 from conformance.base.jobs.job import limit_evaluation
 from conformance.base.serialization.printable_text import one_line, shorten_middle
 from conformance.base.verdicts import Level, Unsupported
-from conformance.corpus.cases.case import MODELS_CORPUS, REGION_TAG, Case
+from conformance.corpus.cases.case import MAX_CASE_TENSORS, MODELS_CORPUS, REGION_TAG, Case
 from conformance.exact.models.arrays import Array, is_text, type_name
 from conformance.exact.models.graphs import MAIN_DOMAINS, called_name, copy_of, is_operator, iter_nodes, subgraphs_of
 from conformance.exact.models.input_files import DeclaredInput, required_inputs
@@ -283,12 +283,18 @@ def _parts(given: GivenModel, found: ModelCases, progress: Callable[[str], None]
             if any(subgraphs_of(node) for node in chosen):
                 found.left_out[operators, "the nodes of its subgraphs have cases of their own"] += 1
                 continue
+            if len({name for node in chosen for name in (*node.input, *node.output)}) > MAX_CASE_TENSORS:
+                found.left_out[operators, _TOO_MANY] += 1
+                continue
             part = part_of_nodes(given.model, chosen, graph.values, regions.used_outside(numbers))
             if part is None:
                 found.left_out[operators, _why_no_part(chosen)] += 1
                 continue
             node_name = chosen[0].name or next(iter(chosen[0].output), "")
             yield part, shorten_middle(one_line(f"{given.model.path.stem}, {node_name}"), MAX_PLACE_LENGTH)
+
+
+_TOO_MANY = f"a case has at most {MAX_CASE_TENSORS} inputs and outputs"
 
 
 def _why_no_part(nodes: Sequence[onnx.NodeProto]) -> str:
@@ -310,6 +316,8 @@ def _sized(part: Part, earlier: EarlierAnswers, *, has_values: bool) -> _Sized |
 
 
 def _choose_sizes(part: Part, earlier: EarlierAnswers, *, has_values: bool) -> _Sized | Unsupported:
+    if len(part.operands) + len(part.results) > MAX_CASE_TENSORS:  # a sequence is made of tensors
+        return Unsupported(_TOO_MANY)
     if not has_values and any(map(_has_values_in_attributes, part.nodes)):
         return Unsupported("its attributes have values of the model, which --no-values leaves out")
     reason = Unsupported("its tensors are large, and their sizes cannot be reduced")

@@ -339,6 +339,16 @@ def test_sizes_that_other_sizes_determine_are_reduced_too(command, here, ends, n
     assert all(np.prod(each["data_sets"][0]["outputs"][0]["shape"]) < 2**10 for each in found)
 
 
+def test_node_of_more_operands_than_a_case_has_inputs_has_no_case(command, here):
+    names = [f"X{number}" for number in range(2000)]
+    text = f"""<ir_version: 8, opset_import: ["": 17]> g ({", ".join(f"float[2] {name}" for name in names)})
+    => (float[N] Y, float[2] Z) {{ Y = Concat <axis = 0> ({", ".join(names)}) Z = Relu (X0) }}"""
+    onnx.save(onnx.parser.parse_model(text), here / "model.onnx")
+    assert command("generate", "--model", "model.onnx", "--output", "cases").status == 0
+    assert [each["tags"][0] for each in documents(here / "cases")] == ["Relu"]
+    assert command("verify", "--data", "cases").status == 0
+
+
 def test_generate_model_leaves_out_operators_without_schema(command, here):
     text = """<ir_version: 8, opset_import: ["": 17, "com.example": 1, "com.microsoft": 1]>
     g (float[3] X) => (float[3] Y) { a = com.example.Own(X)  b = Exp(a)  Y = com.microsoft.QuickGelu(X) }"""
