@@ -16,7 +16,7 @@ import numpy as np
 import onnx
 from corpora import ADAM, rehash, write_part
 from large_models import doubling
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 
 from conformance.corpus.cases.corpus import MANIFEST
 
@@ -208,6 +208,18 @@ def _folder_of(tensor: TensorProto, name: str = "input_0.pb") -> Callable[[Path]
     return write
 
 
+def _link(name: str) -> Callable[[Path], object]:
+    """Return a function that makes a folder in which the file of a tensor is a link out of the folder."""
+
+    def write(path: Path) -> None:
+        tensor = numpy_helper.from_array(np.ones((2, 3), np.float32))
+        path.mkdir()
+        path.with_name("outside").write_bytes(tensor.SerializeToString())
+        (path / name).symlink_to("../outside")
+
+    return write
+
+
 def _external_input(name: str = "X") -> TensorProto:
     tensor = TensorProto(name=name, data_type=1, dims=(2, 3), data_location=TensorProto.EXTERNAL)
     tensor.external_data.add(key="location", value="model.onnx")
@@ -227,6 +239,7 @@ INPUTS: dict[str, Callable[[Path], object]] = {
     "npz of many members": _many_members,
     "npz of rank 65": lambda path: _npz(path, _npy_header((1,) * 65)),
     "pb in external data": _folder_of(_external_input()),
+    "pb that is a link": _link("input_0.pb"),
     "pb of rank 65": _folder_of(TensorProto(name="X", data_type=1, dims=(1,) * 65, raw_data=bytes(4))),
     "pb of 0 x 2^62 x 2^62": _folder_of(TensorProto(name="X", data_type=1, dims=(0, 2**62, 2**62))),
 }
@@ -248,6 +261,7 @@ OUTPUT_VALUES: dict[str, Callable[[Path], object]] = {
     "npz of many members": _many_members,
     "npz of rank 65": lambda path: _npz(path, _npy_header((1,) * 65), name="Y"),
     "pb in external data": _folder_of(_external_input("Y"), "output_0.pb"),
+    "pb that is a link": _link("output_0.pb"),
     "pb of rank 65": _folder_of(TensorProto(name="Y", data_type=1, dims=(1,) * 65, raw_data=bytes(4)), "output_0.pb"),
     "pb of 0 x 2^62 x 2^62": _folder_of(TensorProto(name="Y", data_type=1, dims=(0, 2**62, 2**62)), "output_0.pb"),
     "JSON of 6 GiB": _json_of(_numpy_text((3 * 2**29,))),

@@ -21,7 +21,7 @@ import sys
 import threading
 import zlib
 from contextlib import contextmanager, suppress
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from tempfile import gettempdir
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -308,16 +308,61 @@ def open_input(path: Path) -> BufferedReader:
     return os.fdopen(descriptor, "rb")
 
 
-def read_input(path: Path, largest: int) -> bytes:
-    """Return the content of an input of a command, see `open_input`.
+def open_below(folder: Path, location: str | Path) -> BufferedReader:
+    """Open a regular file below a folder that somebody else may have filled. Links below the folder are not followed.
 
     Args:
+        folder: the folder; it may be a link.
+        location: the path relative to the folder.
+
+    Raises:
+        OSError: the path leaves the folder, a part of it is a link, or the file cannot be read, or is a pipe, a device
+            or a directory.
+    """
+    parts = PurePosixPath(location).parts
+    if not parts or parts[0] == "/" or ".." in parts or "\0" in str(location):
+        raise OSError(errno.EINVAL, f"{str(location)!r} is not a path below its folder")
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        for part in parts[:-1]:
+            inner = _open_part(part, descriptor, os.O_DIRECTORY)
+            os.close(descriptor)
+            descriptor = inner
+        return os.fdopen(_open_part(parts[-1], descriptor), "rb")
+    finally:
+        os.close(descriptor)
+
+
+def _open_part(part: str, folder: int, flags: int = 0) -> int:
+    """Open an entry of an open folder that is not a link, and return its descriptor.
+
+    Raises:
+        OSError: it cannot be opened, or is neither a folder nor a regular file, as the flags request.
+    """
+    try:
+        descriptor = os.open(part, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | flags, dir_fd=folder)
+    except OSError as error:
+        is_link = error.errno in {errno.ELOOP, errno.EMLINK, errno.ENOTDIR}
+        reason = "it is a link, or not a folder" if is_link else error.strerror
+        raise OSError(error.errno, f"{part}: {reason}") from None
+    if not flags and not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, f"{part}: it is not a regular file")
+    return descriptor
+
+
+def read_input(path: Path, largest: int, folder: Path | None = None) -> bytes:
+    """Return the content of an input of a command.
+
+    Args:
+        path: the file, as for `open_input`; or if a folder is given, as for `open_below`.
         largest: maximum size in bytes.
+        folder: the folder that the command line names; None if it names the file.
 
     Raises:
         OSError: the file cannot be read, or is too large.
     """
-    with open_input(path) as stream:
+    with open_input(path) if folder is None else open_below(folder, path.relative_to(folder)) as stream:
         size = os.fstat(stream.fileno()).st_size
         if size > largest:
             raise OSError(errno.EFBIG, f"it is larger than {largest} bytes")

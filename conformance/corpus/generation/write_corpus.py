@@ -20,6 +20,7 @@ from conformance.base.errors import CorpusError, UsageError
 from conformance.base.files.atomic_write import (
     check_writable_parent,
     named_errors,
+    read_input,
     real_path,
     supervised_temp_dir,
     write_bytes_atomically,
@@ -221,10 +222,12 @@ def corpus_differences(
 
     def compare(path: str, content: bytes) -> None:
         seen.add(path)
-        file = directory / path
-        if not file.is_file():
+        try:
+            if read_input(directory / path, len(content), directory) != content:
+                violations.append(f"{path} differs")
+        except FileNotFoundError:
             violations.append(f"{path} is missing")
-        elif file.read_bytes() != content:
+        except OSError:  # it is larger, or is a link
             violations.append(f"{path} differs")
 
     hashes = compute_hashes(cases, compare, progress)

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import errno
 import math
 import os
 import re
-import stat
-from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 import onnx
 from onnx.helper import get_all_tensor_dtypes, make_tensor_value_info
 
 from conformance.base.errors import ModelError
+from conformance.base.files.atomic_write import open_below
 from conformance.exact.models.arrays import Array, check_shape, dtype_of, element_type_text
 from conformance.exact.models.graphs import all_tensors, copy_of
 from conformance.exact.models.input_files import initializer_arrays, tensor_elements
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
 
 
 def external_tensors(model: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
@@ -122,11 +121,10 @@ def external_bytes(tensor: onnx.TensorProto, folder: Path) -> Array:
     try:
         size = _size_of(tensor, entries)
         offset = _number(entries, "offset", 0)
-        descriptor = _open_below(folder, entries.get("location", ""))
-        try:
-            return _map(descriptor, offset, size)
-        finally:
-            os.close(descriptor)
+        with open_below(folder, entries.get("location", "")) as stream:
+            if os.fstat(stream.fileno()).st_nlink != 1:
+                raise ValueError("the file has a second name")  # noqa: TRY301 - one message
+            return _map(stream, offset, size)
     except (ValueError, OSError) as error:
         raise _unreadable(tensor, error.strerror if isinstance(error, OSError) and error.strerror else error) from None
 
@@ -158,18 +156,17 @@ def needed_bytes(tensor: onnx.TensorProto) -> int:
     return size
 
 
-def _map(descriptor: int, offset: int, size: int) -> Array:
+def _map(stream: BinaryIO, offset: int, size: int) -> Array:
     """Map a part of an open file into memory.
 
     Raises:
         ValueError: the file is too short.
     """
-    if offset + size > os.fstat(descriptor).st_size:
+    if offset + size > os.fstat(stream.fileno()).st_size:
         raise ValueError("it is too short")
     if not size:
         return np.empty(0, np.uint8)
-    with os.fdopen(os.dup(descriptor), "rb") as stream:
-        return np.asarray(np.memmap(stream, np.uint8, "r", offset, (size,)))
+    return np.asarray(np.memmap(stream, np.uint8, "r", offset, (size,)))
 
 
 def _number(entries: Mapping[str, str], key: str, default: int) -> int:
@@ -177,35 +174,6 @@ def _number(entries: Mapping[str, str], key: str, default: int) -> int:
     if not re.fullmatch("[0-9]{0,18}", text, re.ASCII):
         raise ValueError(f"its {key} is not a number")
     return int(text) if text else default
-
-
-def _open_below(folder: Path, location: str) -> int:
-    """Open a file below a folder, and return its descriptor.
-
-    Raises:
-        ValueError: the path leaves the folder, or the file is not a regular file with one name.
-        OSError: the file cannot be opened, or a part of the path is a link.
-    """
-    parts = PurePosixPath(location).parts
-    if not parts or location.startswith("/") or ".." in parts or "\0" in location:
-        raise ValueError(f"{location!r} is not a path below the folder of the model")
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    for place, part in enumerate(parts, 1):
-        kind = os.O_NONBLOCK if place == len(parts) else os.O_DIRECTORY
-        try:
-            inner = os.open(part, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | kind, dir_fd=descriptor)
-        except OSError as error:
-            is_link = error.errno in {errno.ELOOP, errno.EMLINK, errno.ENOTDIR}
-            reason = "it is a link, or not a folder" if is_link else error.strerror
-            raise ValueError(f"{part} of {location}: {reason}") from None
-        finally:
-            os.close(descriptor)
-        descriptor = inner
-    status = os.fstat(descriptor)
-    if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1:
-        os.close(descriptor)
-        raise ValueError(f"{location} is not a regular file, or has a second name")
-    return descriptor
 
 
 def _bits_of(tensor: onnx.TensorProto) -> int:

@@ -607,7 +607,7 @@ def read_inputs(path: Path, graph: onnx.GraphProto) -> list[InputSet]:
 
     Args:
         path: an .npz file, a folder of `input_N.pb` or `input_N.npy`, a folder of folders `test_data_set_N`, or a JSON
-            file of polygraphy.
+            file of polygraphy. Links below a folder are refused.
         graph: the main graph of the model.
 
     Raises:
@@ -615,7 +615,7 @@ def read_inputs(path: Path, graph: onnx.GraphProto) -> list[InputSet]:
     """
     declared = [DeclaredInput.of(value) for value in required_inputs(graph)]
     if path.is_dir():
-        return [InputSet(str(folder), _read_folder(folder, declared)) for folder in data_set_folders(path)]
+        return [InputSet(str(folder), _read_folder(path, folder, declared)) for folder in data_set_folders(path)]
     if path.suffix == ".json":
         runs = read_polygraphy(path)
         with file_errors(path):
@@ -673,7 +673,7 @@ def read_encoded_arrays(file: Path, entries: Mapping[str, Any], declared: Sequen
     return arrays
 
 
-def _read_folder(folder: Path, declared: Sequence[DeclaredInput]) -> tuple[Value, ...]:
+def _read_folder(root: Path, folder: Path, declared: Sequence[DeclaredInput]) -> tuple[Value, ...]:
     numbered = [(int(match[1]), each) for each in folder.iterdir() if (match := _NUMBERED.match(each.name))]
     files = dict(numbered)
     if len(files) < len(numbered):
@@ -681,16 +681,21 @@ def _read_folder(folder: Path, declared: Sequence[DeclaredInput]) -> tuple[Value
     missing = sorted(set(range(len(declared))) - set(files))
     if missing:
         raise UsageError("input-missing.file", folder=folder, missing=missing[0], count=len(declared))
-    return tuple(read_array(files[number], value) for number, value in enumerate(declared))
+    return tuple(read_array(files[number], value, root) for number, value in enumerate(declared))
 
 
-def read_array(file: Path, declared: DeclaredInput) -> Value:
+def read_array(file: Path, declared: DeclaredInput, root: Path) -> Value:
     """Return the array in a .pb or .npy file, or the sequence or optional in a .pb file.
+
+    Args:
+        file: the file.
+        declared: the declaration of the value.
+        root: the folder above the file that the command line names.
 
     Raises:
         UsageError: it cannot be read, or does not fit its declaration.
     """
-    content = read_file(file)
+    content = read_file(file, root)
     with file_errors(file):
         if file.suffix == ".npy":
             return _read_npy(io.BytesIO(content), file, declared)
@@ -789,14 +794,18 @@ def file_errors(file: Path) -> Iterator[None]:
         raise _unreadable(file, error) from None
 
 
-def read_file(file: Path) -> bytes:
+def read_file(file: Path, root: Path | None = None) -> bytes:
     """Return the content of a file of inputs or recorded values.
+
+    Args:
+        file: the file.
+        root: the folder above the file that the command line names; None if it names the file.
 
     Raises:
         UsageError: it cannot be read, or is larger than `MAX_INPUT_BYTES`.
     """
     try:
-        return read_input(file, MAX_INPUT_BYTES)
+        return read_input(file, MAX_INPUT_BYTES, root)
     except OSError as error:
         raise _unreadable(file, error) from None
 

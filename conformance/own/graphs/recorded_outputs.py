@@ -62,7 +62,7 @@ def read_recorded(path: Path, model: onnx.ModelProto) -> list[list[DeviceRun]]:
     declared = _declared_values(model)
     if path.is_dir():
         outputs = [value.name for value in model.graph.output]
-        found = [[_read_folder(folder, declared, outputs) for folder in data_set_folders(path)]]
+        found = [[_read_folder(path, folder, declared, outputs) for folder in data_set_folders(path)]]
     elif path.suffix == ".json":
         found = list(_read_runs(path, declared))
     else:
@@ -99,7 +99,7 @@ def _declared_values(model: onnx.ModelProto) -> dict[str, DeclaredInput]:
     return {name: DeclaredInput.of(typed[name]) if name in typed else DeclaredInput(name, None, None) for name in names}
 
 
-def _read_folder(folder: Path, declared: Mapping[str, DeclaredInput], outputs: list[str]) -> DeviceRun:
+def _read_folder(root: Path, folder: Path, declared: Mapping[str, DeclaredInput], outputs: Sequence[str]) -> DeviceRun:
     """Read the files of a folder; a tensor is that of its own name, or of the output with its number."""
     values: dict[str, Value] = {}
     unknown = []
@@ -110,17 +110,17 @@ def _read_folder(folder: Path, declared: Mapping[str, DeclaredInput], outputs: l
         number = int(match[1])
         name = outputs[number] if number < len(outputs) else ""
         if match[2] == "pb" and (name not in declared or declared[name].type is None):
-            named = _tensor_name(file)
+            named = _tensor_name(file, root)
             name = named if named in declared else name
         if name in declared:
-            values[name] = read_array(file, declared[name])
+            values[name] = read_array(file, declared[name], root)
         else:
             unknown.append(file.name)
     return DeviceRun("recorded", str(folder), values, tuple(unknown))
 
 
-def _tensor_name(file: Path) -> str:
-    content = read_file(file)
+def _tensor_name(file: Path, root: Path) -> str:
+    content = read_file(file, root)
     with file_errors(file):
         return str(onnx.TensorProto.FromString(content).name)
 

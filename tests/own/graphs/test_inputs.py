@@ -211,6 +211,17 @@ def test_read_of_input_that_is_no_regular_file_is_refused(tmp_path, name, kind):
     assert refusal(given) in {"usage.input-unreadable", "usage.input-missing"}
 
 
+@pytest.mark.parametrize("linked", ["test_data_set_0", "test_data_set_0/input_0.npy"])
+def test_read_of_link_below_the_folder_is_refused(tmp_path, linked):
+    inputs, target = tmp_path / "inputs", tmp_path / "inputs" / linked
+    (inputs / "test_data_set_0").mkdir(parents=True)
+    (inputs / "test_data_set_0" / "input_0.npy").write_bytes(saved(RIGHT))
+    assert read_inputs(inputs, GRAPH)[0].arrays[0].tolist() == RIGHT.tolist()
+    target.rename(tmp_path / "elsewhere")
+    target.symlink_to(tmp_path / "elsewhere")
+    assert refusal(inputs) == "usage.input-unreadable"
+
+
 @pytest.mark.parametrize(
     ("declared", "shape"), [(["n"] * 65, {}), ([0, "a", "b", "c"], dict.fromkeys("abc", (999_999_999,)))]
 )
