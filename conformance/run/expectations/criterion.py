@@ -19,7 +19,7 @@ from conformance.base.verdicts import Level, Verdict
 from conformance.corpus.cases.case import CaseKind
 from conformance.exact.clauses import backend_family_titles
 from conformance.run.expectations.support import SupportCounter
-from conformance.run.results.failure_groups import location_file
+from conformance.run.results.failure_groups import ELEMENT_TYPES, location_file
 from conformance.run.results.outcome_counts import is_known_failure
 from conformance.run.results.records import Result
 from conformance.run.results.results_file import UnexpectedKind, unexpected_kind, unnamed_checks
@@ -33,20 +33,6 @@ if TYPE_CHECKING:
     from conformance.run.expectations.criterion_settings import CriterionSettings
     from conformance.run.expectations.expectations_file import Expectation, Expectations
     from conformance.run.results.records import CaseRecord, Expected, Judged, ResultRow
-
-
-ELEMENT_TYPES = frozenset(
-    (
-        "bfloat16",
-        "bool",
-        "double",
-        "float",
-        "float16",
-        "string",
-        *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),
-    )
-)
-"""Names of element types among the tags of cases."""
 
 
 @dataclass(frozen=True)

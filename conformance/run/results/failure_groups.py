@@ -2,15 +2,18 @@
 
 Two results are in the same group if their subjects, verdicts and signatures are equal. The signature is the message or
 the first violation, without numbers, element positions and other details that vary between cases. Failures that a
-diagnosis explains form groups of their own. `group_failures` groups the unexpected results of a run.
+diagnosis explains form groups of their own. Wrong outputs of one signature are divided further where their differences,
+types and operator versions have nothing in common. `group_failures` groups the unexpected results of a run.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import Enum, auto
+from functools import cache
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -20,7 +23,15 @@ from conformance.corpus.cases.case import CaseKind
 from conformance.exact.clauses import clauses as specification_clauses
 from conformance.exact.clauses import family_titles
 from conformance.run.results.missing_operators import missing_operator
-from conformance.run.results.violations import MAX_SIGNATURE_LENGTH, normalize_message, strip_tensor_number
+from conformance.run.results.records import wrong_kinds
+from conformance.run.results.violations import (
+    MAX_SIGNATURE_LENGTH,
+    Violation,
+    ViolationKind,
+    WrongKind,
+    normalize_message,
+    strip_tensor_number,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -372,7 +383,8 @@ class FailureGrouper:
         """Add an unexpected result."""
         cause = find_cause(case.kind, result, result.expected)
         topics: tuple[str, ...] = ()
-        is_by_operator = not case.clauses and cause.kind in {CauseKind.WRONG_VALUES, CauseKind.WRONG_TYPE_OR_SHAPE}
+        is_wrong_output = cause.kind in {CauseKind.WRONG_VALUES, CauseKind.WRONG_TYPE_OR_SHAPE}
+        is_by_operator = not case.clauses and is_wrong_output
         if cause.kind is CauseKind.WRONG_VALUES and (is_by_operator or case.clauses[0].endswith(_ANY_NAME_CLAUSE)):
             check = None if is_by_operator else cause.check
             cause = Cause(cause.kind, ("an output", *cause.details[1:]), check)
@@ -387,7 +399,9 @@ class FailureGrouper:
                 operator, message = missing
                 cause = Cause(cause.kind, (normalize_message(message),))
         key = _GroupKey(result.subject, result.verdict, cause, is_by_operator)
-        self._groups[key, topics][result.case] = _GroupedCase(_case_size(case), _shown_message(result), operator)
+        traits = _traits(case, result) if is_wrong_output else _Traits()
+        grouped = _GroupedCase(_case_size(case), _shown_message(result), operator, traits)
+        self._groups[key, topics][result.case] = grouped
 
     def groups(self, diagnoses: Iterable[DiagnosisRecord]) -> list[FailureGroup]:
         """Return the groups by subject: first those that a diagnosis explains, then those with most cases.
@@ -419,13 +433,16 @@ class FailureGrouper:
         )
 
     def _unexplained_groups(self, key: _GroupKey, by: Mapping[tuple[str, ...], _CaseGroup]) -> Iterator[FailureGroup]:
-        """Yield the groups of the results with one key, divided by operator or by clause."""
+        """Yield the groups of the results with one key, divided by operator or by clause, and then by their traits."""
         if key.is_by_operator:
-            for operator, cases in _merge_by_clause(_by_single_operator(by)):
-                yield replace(self._group(key, cases), operator=operator)
+            named = list(_merge_by_clause(_by_single_operator(by)))
         else:
-            for clause, cases in _merge_under_output(key.cause, list(_merge_by_clause(by))):
-                yield self._group(key, cases, clause)
+            named = list(_merge_under_output(key.cause, list(_merge_by_clause(by))))
+        for name, cases in named:
+            for part, traits in _divide_by_traits(cases):
+                group = self._group(key, part, None if key.is_by_operator else name)
+                text = f"{group.text} ({traits})" if traits else group.text
+                yield replace(group, text=text, operator=name if key.is_by_operator else None)
 
     def _diagnosed_group(self, key: _GroupKey, cases: _CaseGroup, diagnosis: DiagnosisRecord) -> FailureGroup:
         unexpected = {id for (of, _), group in self._groups.items() if of.subject == key.subject for id in group}
@@ -467,12 +484,50 @@ class _GroupKey:
     is_by_operator: bool = False
 
 
+ELEMENT_TYPES = frozenset(
+    (
+        "bfloat16",
+        "bool",
+        "double",
+        "float",
+        "float16",
+        "string",
+        *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),
+    )
+)
+"""Names of element types among the tags of cases."""
+
+
+class _Traits(NamedTuple):
+    """What tells wrong outputs of different faults apart.
+
+    Attributes:
+        differences: how the elements are wrong, in words; empty if it is unknown.
+        types: the element types among the tags of the case, or else the types of all inputs.
+        versions: the tested operator with its version, or the opset of a model without it.
+    """
+
+    differences: frozenset[str] = frozenset()
+    types: frozenset[str] = frozenset()
+    versions: frozenset[str] = frozenset()
+
+    def is_near(self, other: _Traits) -> bool:
+        """Return whether one fault can easily show both: a common difference, and equal types or versions.
+
+        What is unknown, and therefore empty, is equal to anything.
+        """
+        is_alike = not (self.differences and other.differences) or not self.differences.isdisjoint(other.differences)
+        has_types = not (self.types and other.types) or self.types == other.types
+        return is_alike and (has_types or not (self.versions and other.versions) or self.versions == other.versions)
+
+
 class _GroupedCase(NamedTuple):
-    """The size of a case of a group, the message of the subject, and the operator that it names as missing, if any."""
+    """A case of a group: its size, the message of the subject, the operator that is missing, and the traits."""
 
     size: tuple[int, int]
     message: str
     missing: str = ""
+    traits: _Traits = _Traits()
 
 
 _CaseGroup: TypeAlias = dict[str, _GroupedCase]
@@ -538,6 +593,85 @@ def _merge_by_clause(groups: Mapping[tuple[str, ...], _CaseGroup]) -> Iterator[t
         for clauses in [clauses for clauses in left if chosen is None or chosen in clauses]:
             joined |= left.pop(clauses)
         yield chosen, joined
+
+
+_DIFFERENCES: dict[str, frozenset[str]] = {
+    WrongKind.NAN: frozenset({"NaN or infinity"}),
+    WrongKind.INFINITY: frozenset({"NaN or infinity"}),
+    WrongKind.NUMBER: frozenset({"numbers instead of NaN or infinity"}),
+    WrongKind.NEAR: frozenset({"small errors"}),
+    WrongKind.ROUGH: frozenset({"small errors", "large errors"}),
+    WrongKind.FAR: frozenset({"large errors"}),
+    WrongKind.ZERO: frozenset({"large errors"}),
+    WrongKind.SIGN: frozenset({"large errors"}),
+}
+"""How elements are wrong, by their kind; kinds that the values of one case decide have a word in common."""
+
+
+def _traits(case: CaseRecord, result: Result) -> _Traits:
+    kinds = wrong_kinds(result)
+    words = {word for kind in kinds - {WrongKind.NEAR} or kinds for word in _DIFFERENCES.get(kind, ())}
+    words |= {_shape_difference(one) for output in result.outputs if (one := output.violation) is not None} - {""}
+    opsets = case.model.opset_imports
+    tested = {(node.op_type, node.domain) for node in case.model.nodes if node.op_type == case.family}
+    versions = {f"{name}-{_version(name, domain, opsets.get(domain, 0))}" for name, domain in tested}
+    types = frozenset(value.type for value in case.model.inputs)
+    return _Traits(
+        frozenset(words),
+        ELEMENT_TYPES.intersection(case.tags) or types,
+        frozenset(versions or {f"opset {opsets.get('ai.onnx', 0)}"}),
+    )
+
+
+def _shape_difference(violation: Violation) -> str:
+    """Return how a shape is wrong, in words; empty for another violation."""
+    if violation.kind is not ViolationKind.OUTPUT_SHAPE:
+        return ""
+    ranks = {
+        len(shape.strip("[]").split(",")) if shape != "[]" else 0 for shape in (violation.expected, violation.actual)
+    }
+    return "another rank" if len(ranks) > 1 else "another size"
+
+
+@cache
+def _version(operator: str, domain: str, opset: int) -> int:
+    """Return the version of an operator in an opset; the opset itself if the operator is not known."""
+    import onnx  # late: most runs have no failure
+
+    with suppress(onnx.defs.SchemaError):
+        return int(onnx.defs.get_schema(operator, opset, "" if domain == "ai.onnx" else domain).since_version)
+    return opset
+
+
+def _divide_by_traits(cases: _CaseGroup) -> list[tuple[_CaseGroup, str]]:
+    """Divide a group where no chain of near traits connects its cases, and return the parts, each with its traits.
+
+    The traits are words on what the parts do not have in common, and are empty for a single part.
+    """
+    parts: list[tuple[set[_Traits], _CaseGroup]] = []
+    for id, case in cases.items():
+        near = [part for part in parts if any(case.traits.is_near(one) for one in part[0])]
+        traits = {case.traits}.union(*(part[0] for part in near))
+        joined = {id: case}
+        for part in near:
+            joined |= part[1]
+            parts.remove(part)
+        parts.append((traits, joined))
+    if len(parts) == 1:
+        return [(cases, "")]
+    fields = [
+        [frozenset().union(*(getattr(one, name) for one in traits)) for traits, _ in parts] for name in _Traits._fields
+    ]
+    common = [frozenset.intersection(*found) for found in fields]
+    return [
+        (
+            part,
+            ", ".join(
+                word for found, shared in zip(fields, common, strict=True) for word in sorted(found[at] - shared)
+            ),
+        )
+        for at, (_, part) in enumerate(parts)
+    ]
 
 
 MAX_CLAUSES_OF_CAUSE = 3

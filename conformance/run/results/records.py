@@ -16,7 +16,7 @@ from conformance.corpus.cases.case_loading import DataSetPreview, ExpectedOutput
 from conformance.corpus.cases.corpus import corpus_label
 from conformance.exact.clauses import clauses, family_titles
 from conformance.exact.models.summaries import ModelSummary, TensorPreview
-from conformance.run.results.violations import Violation, WrongKind
+from conformance.run.results.violations import Violation, ViolationKind, WrongKind
 from conformance.subjects.calling.subject_names import SubjectKind
 
 if TYPE_CHECKING:
@@ -470,6 +470,24 @@ class Result(ResultRow, kw_only=True, tag_field="record", tag="result"):
         """Return the record of what a subject did, with what the run thinks of it."""
         did = {name: getattr(judged, name) for name in Judged.__struct_fields__}
         return cls(**did, **{name: getattr(assessment, name) for name in Assessment.__struct_fields__})
+
+
+def wrong_kinds(result: Judged | Result) -> frozenset[str]:
+    """Return the kinds of wrong elements and the violations of whole outputs, over all data sets.
+
+    It is empty for a graph optimizer, for another verdict, and for a record that does not have the kinds.
+    """
+    if result.verdict is not Verdict.FAIL or result.checks:
+        return frozenset()
+    kinds = [kinds_of_output(output) for output in result.outputs if output.violation is not None]
+    return frozenset().union(*kinds or [{str(WrongKind.OTHER)}]) if all(kinds) else frozenset()
+
+
+def kinds_of_output(output: OutputEvidence) -> set[str]:
+    """Return the kinds of a wrong output; empty if its record does not have them."""
+    if output.violation is not None and output.violation.kind is not ViolationKind.ELEMENTS:
+        return {str(output.violation.kind)}
+    return set(map(str, output.wrong_kinds))
 
 
 def effective_level(result: ResultRow | CaseJudgement, case: Level) -> Level:

@@ -12,8 +12,8 @@ from collections import defaultdict
 from enum import IntEnum, auto
 from typing import TYPE_CHECKING
 
-from conformance.base.verdicts import Verdict
-from conformance.run.results.violations import ViolationKind, WrongKind, strip_tensor_number
+from conformance.run.results.records import kinds_of_output, wrong_kinds
+from conformance.run.results.violations import WrongKind, strip_tensor_number
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -47,27 +47,14 @@ def is_wrong_word(text: str) -> bool:
 def wrong_words(result: Judged | Result) -> frozenset[str]:
     """Return what is wrong with the outputs of a failing backend, over all data sets.
 
-    It is empty for a graph optimizer, for another verdict, and for a record that does not have the kinds.
+    It is empty where `wrong_kinds` is.
     """
-    if result.verdict is not Verdict.FAIL or result.checks:
-        return frozenset()
-    found: set[str] = set()
-    for output in result.outputs:
-        if output.violation is not None:
-            kinds = _kinds_of(output)
-            if not kinds:
-                return frozenset()
-            found |= kinds
+    found = wrong_kinds(result)
+    if not found or found == {WrongKind.OTHER}:
+        return found
     extents = _extents_of(result.outputs, is_near_only=found == {WrongKind.NEAR})
     words = (f"{extent.name.lower()} of output {place}" for place, extent in extents.items())
-    return frozenset((found or {str(WrongKind.OTHER)}).union(words))
-
-
-def _kinds_of(output: OutputEvidence) -> set[str]:
-    """Return the kinds of a wrong output; empty if its record does not have them."""
-    if output.violation is not None and output.violation.kind is not ViolationKind.ELEMENTS:
-        return {str(output.violation.kind)}
-    return set(map(str, output.wrong_kinds))
+    return found.union(words)
 
 
 def _extents_of(outputs: Sequence[OutputEvidence], *, is_near_only: bool) -> dict[int, Extent]:
@@ -88,7 +75,7 @@ def _extents_of(outputs: Sequence[OutputEvidence], *, is_near_only: bool) -> dic
         wrong = [
             output
             for output in own
-            if output.violation is not None and (is_near_only or _kinds_of(output) != {WrongKind.NEAR})
+            if output.violation is not None and (is_near_only or kinds_of_output(output) != {WrongKind.NEAR})
         ]
         if not wrong:
             continue

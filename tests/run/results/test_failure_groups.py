@@ -108,6 +108,41 @@ class TestGroups:
         (group,) = found(failure("test_a", outputs=[bad[0]]), failure("test_b", outputs=[bad[1]]))
         assert group.text == "X_new has wrong elements"
 
+    @pytest.mark.parametrize(
+        ("faults", "parts"),
+        [
+            # one fault in two types and two versions, with errors of several sizes
+            ([("float", 13, ["far"]), ("double", 13, ["rough"]), ("float", 11, ["far"])], [[0, 1, 2]]),
+            ([("float", 13, ["zero"]), ("float", 13, ["far"]), ("float", 13, ["sign"])], [[0, 1, 2]]),
+            # two faults: other differences, or neither a type nor a version in common
+            ([("float", 13, ["nan"]), ("float", 13, ["far"])], [[0], [1]]),
+            ([("float", 13, ["nan"]), ("float", 13, ["far"]), ("float", 13, ["far", "nan"])], [[0, 1, 2]]),
+            ([("float", 13, ["near"]), ("float", 13, ["far"])], [[0], [1]]),
+            ([("float", 13, ["number"]), ("float", 13, ["nan"])], [[0], [1]]),
+            ([("float16", 13, ["far"]), ("double", 11, ["far"])], [[0], [1]]),
+            ([("float16", 13, ["far"]), ("double", 11, ["far"]), ("double", 13, ["far"])], [[0, 1, 2]]),
+            ([("float", 13, []), ("float", 13, ["nan"])], [[0, 1]]),
+        ],
+    )
+    def test_wrong_outputs_without_a_common_trait_are_two_causes(self, faults, parts):
+        cases, results = [], []
+        for number, (type, opset, kinds) in enumerate(faults):
+            model = {"nodes": [{"op_type": "ArgMax"}], "opset_imports": {"ai.onnx": opset}}
+            cases.append(make_case(case=f"test_{number}", clauses=["argmax.index"], tags=[type], model=model))
+            violation = {"kind": "elements", "count": 1, "of": 2}
+            wrong = output("index", violation, first_bad=BAD, wrong_kinds=kinds)
+            results.append(failure(f"test_{number}", outputs=[wrong]))
+        groups = found(*results, cases=cases)
+        assert sorted([int(name[5:]) for name in group.cases] for group in groups) == parts
+        assert len({group.text for group in groups}) == len(parts)
+
+    @pytest.mark.parametrize(("shapes", "count"), [(("[1]", "[2]"), 1), (("[1]", "[]"), 1), (("[5]", "[]"), 2)])
+    def test_wrong_rank_and_wrong_size_are_two_causes(self, shapes, count):
+        expected = {"[1]": "[]", "[2]": "[]", "[]": "[1]", "[5]": "[4]"}
+        wrong = [{"kind": "output_shape", "expected": expected[shape], "actual": shape} for shape in shapes]
+        results = [failure(f"test_{n}", outputs=[output("y", each, actual=PREVIEW)]) for n, each in enumerate(wrong)]
+        assert len(found(*results)) == count
+
     def test_nodes_of_models_form_one_group_per_operator(self):
         gelu, relu, region = ("Gelu", "model", "float"), ("Relu", "model", "float"), ("Add", "Gelu", "model", "region")
         tags = {"test_a": gelu, "test_b": relu, "test_c": gelu, "test_d": region, "test_e": ("Add", "Relu", "Exp")}
