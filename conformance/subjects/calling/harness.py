@@ -628,6 +628,12 @@ def message_of(error: BaseException) -> str:
         return "(its message cannot be read)"
 
 
+def error_text(error: BaseException) -> str:
+    """Return class and message of a subject's exception; the verdict repeats the class `Unsupported`."""
+    name, text = type_name_of(error), message_of(error)
+    return shorten(text if name == "Unsupported" and text else f"{name}: {text}")
+
+
 def shorten(text: str) -> str:
     """Return a message, without the stack trace of Rust, as text of limited length that can be encoded as UTF-8."""
     head, trace, _ = text.partition("Stack backtrace:")
@@ -680,7 +686,7 @@ class Harness:
         except HarnessFault as error:
             return {"error": shorten(message_of(error)), "code": FAULT_CODE}
         except BaseException as error:  # noqa: BLE001 - SystemExit, and the panics of runtimes written in Rust, too
-            text = shorten(f"{type_name_of(error)}: {message_of(error)}")
+            text = error_text(error)
             if is_unsupported(error):
                 return {"unsupported": text}
             is_ordinary = has_type(error, Exception) and not has_type(error, DamagedProcess)

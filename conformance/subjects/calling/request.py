@@ -42,10 +42,9 @@ class SubjectFailure(Exception):
 
 def format_exception(error: BaseException) -> str:
     """Return class and message of a subject's exception as text of limited length that can be encoded as UTF-8."""
-    from conformance.subjects.calling.harness import message_of, shorten, type_name_of  # late: it imports NumPy
+    from conformance.subjects.calling.harness import error_text, message_of, shorten  # late: it imports NumPy
 
-    text = message_of(error)
-    return shorten(text if isinstance(error, SubjectFailure) else f"{type_name_of(error)}: {text}")
+    return shorten(message_of(error)) if isinstance(error, SubjectFailure) else error_text(error)
 
 
 @contextmanager
