@@ -26,8 +26,8 @@ from conformance.base.errors import ConformanceError, UsageError
 from conformance.base.serialization.printable_text import first_line
 from conformance.base.verdicts import Level, Verdict
 from conformance.exact.judgement.array_judgement import Judgement, judge, judged_level
-from conformance.exact.judgement.given_arrays import given_array, shown, whole_number
-from conformance.exact.judgement.hard_inputs import equal_sizes, hard_inputs, inputs_like, large_sizes, long_sums
+from conformance.exact.judgement.given_arrays import element_types, given_array, shown, whole_number
+from conformance.exact.judgement.hard_inputs import drawn_shapes, equal_sizes, hard_inputs, large_sizes, long_sums
 from conformance.exact.judgement.operator_call import call_of_operator
 from conformance.subjects.adapters.kernel import CheckedKernel, KernelFault
 from conformance.subjects.adapters.server import Unsupported
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import TypeAlias
 
+    from conformance.exact.judgement.hard_inputs import DrawnShape
     from conformance.exact.judgement.operator_call import Values
     from conformance.exact.models.arrays import Array
 
@@ -240,42 +241,42 @@ def _inputs_of_calls(referee: _Referee, count: int, like: Values | None, salt: s
     given = {key: each for key, each in options.items() if key not in ("types", "where")}
     attributes = {key: each for key, each in given.items() if key != "opset"}
 
-    def others(inputs: Inputs, name: str, start: int, most: int) -> Iterator[Inputs]:
-        found = inputs_like(operator, inputs, options["opset"], f"{salt}/{name}", attributes, start)
+    def accepted(found: Iterator[Inputs], most: int | None = None) -> Iterator[Inputs]:
         yield from (each for each in islice(found, most) if where is None or where(each))
 
-    every: list[Inputs] = []
-    refused: list[Inputs] = []
-    shapes = hard_inputs(operator, count=MAX_DRAWS_PER_SHAPE * count, salt=salt, **options)
+    every: list[DrawnShape] = []
+    refused: list[DrawnShape] = []
+    types = element_types(options["types"])
+    shapes = islice(
+        drawn_shapes(operator, options["opset"], types, where, salt, attributes), MAX_DRAWS_PER_SHAPE * count
+    )
     for number, drawn in enumerate(shapes if like is None else _until_none_fit(shapes)):
         before = referee.unsupported
-        yield drawn
+        yield drawn.inputs
         if referee.unsupported > before:
             refused.append(drawn)
             referee.refused_shapes += 1
             continue
         referee.computed_shapes += 1
-        yield from others(drawn, str(number), number, 1)
+        yield from accepted(drawn.like(drawn.inputs, f"{salt}/{number}", number), 1)
         every.append(drawn)
         if len(every) == count:
             break
     every = every or refused[:count]
     largest = max(every, key=_size, default=None)
     if largest is not None:
-        yield from others(largest, "largest", 0, KINDS)
+        yield from accepted(largest.like(largest.inputs, f"{salt}/largest"), KINDS)
     for more in (equal_sizes, large_sizes, long_sums):
         for drawn in sorted(every, key=lambda each: (_has_axis_of_one(each), _size(each))):
-            found = more(operator, drawn, options["opset"], f"{salt}/{more.__name__}", attributes)
-            accepted = [each for each in found if where is None or where(each)]
-            yield from accepted
-            if accepted:
+            found = [*accepted(more(drawn, f"{salt}/{more.__name__}"))]
+            yield from found
+            if found:
                 break
     if like is not None:
-        found = hard_inputs(operator, count=count, like=like, salt=salt, **given)
-        yield from (each for each in found if where is None or where(each))
+        yield from accepted(hard_inputs(operator, count=count, like=like, salt=salt, **given))
 
 
-def _until_none_fit(shapes: Iterator[Inputs]) -> Iterator[Inputs]:
+def _until_none_fit(shapes: Iterator[DrawnShape]) -> Iterator[DrawnShape]:
     """Yield drawn inputs, and end where none of many draws fits the attributes: other inputs are given."""
     try:
         yield from shapes
@@ -284,12 +285,12 @@ def _until_none_fit(shapes: Iterator[Inputs]) -> Iterator[Inputs]:
             raise
 
 
-def _has_axis_of_one(inputs: Inputs) -> bool:
-    return any(1 in each.shape for each in inputs if each is not None)
+def _has_axis_of_one(drawn: DrawnShape) -> bool:
+    return any(1 in each.shape for each in drawn.inputs if each is not None)
 
 
-def _size(inputs: Inputs) -> int:
-    return sum(each.size for each in inputs if each is not None)
+def _size(drawn: DrawnShape) -> int:
+    return sum(each.size for each in drawn.inputs if each is not None)
 
 
 @contextmanager

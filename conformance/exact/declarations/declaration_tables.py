@@ -43,7 +43,8 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         low: the smallest integer, a size.
         high: the largest integer, a size.
         count: the length of a list of an attribute, a size.
-        distinct: a size; the elements differ modulo this number.
+        distinct: a size; the elements differ modulo this number. With `columns`, so many rows differ.
+        axis: the name of an attribute; the indices along the axis that it has differ modulo the size.
         first: the first elements of a list; the rule draws the others.
         shape: a shape, whose sizes are the list.
         lists: the lists of which one is taken.
@@ -59,6 +60,7 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     high: str = ""
     count: str = ""
     distinct: str = ""
+    axis: str = ""
     first: tuple[Scalar, ...] = ()
     shape: str = ""
     lists: tuple[tuple[Scalar, ...], ...] = ()
@@ -84,6 +86,7 @@ class OperatorDeclaration(msgspec.Struct, frozen=True, forbid_unknown_fields=Tru
         types: the element types of each type variable, or the name of a set in `TYPE_SETS`.
         ranks: the values of `r`.
         sizes: the values of each named size, the name of a set in `SIZE_SETS`, or a rule.
+        most: the largest value that callers choose of each size that is slow to judge, such as a number of steps.
         shapes: the named shapes.
         attributes: the options of each attribute; `absent` leaves the attribute out.
         values: the kind of the elements of each input, one of `VALUE_KINDS`, or a rule; of several kinds, one is taken.
@@ -101,6 +104,7 @@ class OperatorDeclaration(msgspec.Struct, frozen=True, forbid_unknown_fields=Tru
     types: dict[str, str | tuple[str, ...]] = {}
     ranks: tuple[int, ...] = (1, 2, 3, 0)
     sizes: dict[str, str | tuple[int, ...] | Rule] = {}
+    most: dict[str, int] = {}
     shapes: dict[str, str] = {}
     attributes: dict[str, tuple[Option, ...]] = {}
     values: dict[str, str | Rule | tuple[str | Rule, ...]] = {}

@@ -11,13 +11,20 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import zip_longest
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import onnx
 from onnx import helper
 
-from conformance.exact.declarations.declaration_tables import SIZE_SETS, TYPE_SETS, Rule, declarations_of, has_schemas
+from conformance.exact.declarations.declaration_tables import SIZE_SETS, TYPE_SETS, Rule, has_schemas
+from conformance.exact.declarations.given_attributes import (
+    bound_sizes,
+    declarations_for,
+    default_attributes,
+    depends_on_sizes,
+    stated_attributes,
+)
 from conformance.exact.declarations.hard_values import (
     INTEGER_MODES,
     MODE_WEIGHTS,
@@ -34,7 +41,7 @@ from conformance.exact.models.model_building import array_value_info, make_order
 from conformance.exact.models.model_validity import check_model
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from conformance.exact.declarations.declaration_tables import DeclaredOperand, OperatorDeclaration, Option, Scalar
 
@@ -43,6 +50,15 @@ IR_VERSION = 10
 
 MAX_ELEMENTS = 20_000
 """Maximum number of elements of an operand."""
+
+MAX_SIZED_ELEMENTS = 2**18
+"""Maximum number of elements of an operand whose sizes the caller chooses."""
+
+MAX_FEW = 2
+"""The largest option of a size that the caller cannot choose, such as a number of directions."""
+
+SizeOf: TypeAlias = "Callable[[str, int], int]"
+"""Returns the size to take for a name, from the size that would be drawn."""
 
 MAX_ATTEMPTS = 100
 """Number of nodes that are drawn until one is valid."""
@@ -124,6 +140,7 @@ def draw_node(
     chosen: Mapping[str, int] | None = None,
     edits: Mapping[str, Mapping[int, float]] | None = None,
     given: Mapping[str, Any] | None = None,
+    size_of: SizeOf | None = None,
 ) -> DrawnNode:
     """Return the node of a seed. Equal arguments give equal nodes.
 
@@ -132,13 +149,15 @@ def draw_node(
         seed: the seed.
         chosen: for some choices by name, the index of the option to take instead; the last option if there are fewer.
         edits: for some operands by name, elements by their flat index; an index outside of the operand is ignored.
-        given: the attributes; None to draw them.
+        given: the attributes; None to draw them. The declaration that is taken should fit them, see
+            `conformance.exact.declarations.given_attributes`.
+        size_of: returns the size to take for a name, `r` for the rank, from the one that would be drawn.
 
     Raises:
         UsageError: the operator has no declaration.
-        InvalidNodeError: onnx's full check rejects the node.
+        InvalidNodeError: onnx's full check rejects the node, or no option of an attribute has a given value.
     """
-    return _Draft(operator, seed, chosen or {}, edits or {}, given).complete()
+    return _Draft(operator, seed, chosen or {}, edits or {}, given, size_of).complete()
 
 
 @dataclass
@@ -150,6 +169,7 @@ class _Draft:
     chosen: Mapping[str, int]
     edits: Mapping[str, Mapping[int, float]]
     given: Mapping[str, Any] | None = None
+    size_of: SizeOf | None = None
     choices: dict[str, Choice] = field(default_factory=dict)
     attributes: dict[str, Any] = field(default_factory=dict)
     operands: dict[str, Array] = field(default_factory=dict)
@@ -157,7 +177,7 @@ class _Draft:
     parameters: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        every = declarations_of(self.operator)
+        every = declarations_for(self.operator, self.given or {})
         numbers = [str(number) for number in range(len(every))]
         self.declaration: OperatorDeclaration = every[self.choose("declaration", numbers)]
         opsets = self.declaration.opsets_of(self.operator)[::-1]
@@ -166,7 +186,11 @@ class _Draft:
         self.schema: Any = None
         if has_schemas(self.declaration.domain):
             self.schema = onnx.defs.get_schema(self.op_type, self.opset, self.declaration.domain)
-        self.rank = self.declaration.ranks[self.choose("rank", self.declaration.ranks)]
+        self.stated = stated_attributes(self.declaration, self.given or {}, default_attributes(self.schema))
+        self.bound = bound_sizes(self.declaration, self.stated)
+        self.rank = self.bound.get("r", self.declaration.ranks[self.choose("rank", self.declaration.ranks)])
+        if self.size_of is not None and "r" not in self.bound:
+            self.rank = self.size_of("r", self.rank)
 
     def choose(self, name: str, options: Sequence[Any], weights: Sequence[int] = ()) -> int:
         """Return the index of the option that a choice takes."""
@@ -189,6 +213,9 @@ class _Draft:
         for place, operand in enumerate(self.declaration.operands()):
             if not self.schema or place < self.schema.max_input:
                 self.add_operand(operand)
+        for name, value in self.stated.items():
+            if not self.has_option(name, value):
+                raise InvalidNodeError(f"{self.operator}: {name} does not fit the sizes")
         numbers = [self.expression(each) for each in self.declaration.outputs]
         count = numbers[self.choose("outputs", numbers)]
         held = ("inputs", "parameters", "all but the first")
@@ -240,6 +267,8 @@ class _Draft:
             return int(name)
         if name == "r":
             return self.rank
+        if name in self.bound:
+            return self.bound[name]
         sizes = self.declaration.sizes
         given = sizes.get(name, sizes.get(name.rstrip("0123456789"), "any"))
         if isinstance(given, Rule) and given.by:
@@ -249,7 +278,11 @@ class _Draft:
         options = (
             self.integers(given) if isinstance(given, Rule) else SIZE_SETS[given] if isinstance(given, str) else given
         )
-        return int(options[self.choose(f"size {name}", options)])
+        size = int(options[self.choose(f"size {name}", options)])
+        is_free = self.size_of is not None and not isinstance(given, Rule) and max(options) > MAX_FEW
+        if not is_free or self.size_of is None:
+            return size
+        return min(self.size_of(name, size), self.declaration.most.get(name, MAX_SIZED_ELEMENTS))
 
     def expression(self, text: str | int) -> int:
         """Return the value of an expression."""
@@ -286,7 +319,9 @@ class _Draft:
                 sizes += [self.expression(part.replace("...", str(number))) for number in range(1, self.rank + 1)]
             else:
                 sizes.append(self.expression(part))
-        if any(size < 0 for size in sizes) or prod(sizes) > MAX_ELEMENTS:
+        if any(size < 0 for size in sizes) or prod(sizes) > (
+            MAX_ELEMENTS if self.size_of is None else MAX_SIZED_ELEMENTS
+        ):
             raise InvalidNodeError(f"{self.operator}: a negative size, or too many elements")
         return sizes
 
@@ -335,6 +370,31 @@ class _Draft:
         if not types:
             raise InvalidNodeError(f"{self.operator}: version {self.opset} has none of the types of {name}")
         return dtype_of(type_number(types[self.choose(f"type {name}", types)] if name in own else name))
+
+    def has_option(self, name: str, value: Any) -> bool:
+        """Return whether a given attribute has the value of an option that depends on sizes, if it has such options."""
+        options = self.declaration.attributes.get(name, ())
+        sized = [option for option in options if depends_on_sizes(option)]
+        return not sized or any(self.has_value(option, value) for option in options)
+
+    def has_value(self, option: Option, value: Any) -> bool:
+        """Return whether a value of an attribute is one of an option that depends on sizes."""
+        if not isinstance(option, (Rule, tuple)):
+            return bool(self.scalar(option) == value)
+        if isinstance(option, tuple):
+            return bool(list(map(self.scalar, option)) == value)
+        assert isinstance(option, Rule)
+        if option.by:
+            place = self.expression(option.by)
+            case = option.cases[place] if 0 <= place < len(option.cases) else None
+            return case is not None and self.has_value(case, value)
+        if option.shape:
+            return bool(self.shape(option.shape, "") == value)
+        if option.count and not (isinstance(value, list) and len(value) == self.expression(option.count)):
+            return False
+        if not option.low or isinstance(value, list):
+            return True
+        return bool(self.expression(option.low) <= value <= self.expression(option.high))
 
     def attribute(self, name: str, options: Sequence[Option]) -> Any:
         """Return the value of an attribute; None if it is absent."""
@@ -419,11 +479,19 @@ class _Draft:
             return np.array([self.scalar(each) for each in chosen], dtype)
         variants = ["plain", *map(str, range(1, VARIANTS))]
         variant = self.choose(f"values of {name}", variants)
+        if rule.axis:
+            return self.distinct_along(f"{self.seed}/{name}/{variant}", rule, shape)
         bits = element_bits(f"{self.seed}/{name}/{variant}", shape) if variant else np.zeros(shape, np.uint64)
         if rule.columns:
             sizes = np.array(self.shape(rule.columns, name))
             if (sizes == 0).any():
                 raise InvalidNodeError(f"{self.operator}: an index of an empty dimension")
+            if rule.distinct:
+                if shape[0] > prod(sizes):
+                    raise InvalidNodeError(f"{self.operator}: too few distinct rows")
+                order = np.argsort(element_bits(f"{self.seed}/{name}/{variant}", (prod(sizes),)), kind="stable")
+                rows = np.stack(np.unravel_index(order[: shape[0]], sizes), -1)
+                return np.asarray(rows - sizes * (variant > 0))
             return np.asarray((bits % (2 * sizes).astype(np.uint64)).astype(np.int64) - sizes * (variant > 0))
         values: Sequence[Any] = self.integers(rule) if rule.low else [self.scalar(each) for each in rule.options]
         if rule.distinct:
@@ -432,6 +500,18 @@ class _Draft:
         for place, each in enumerate(rule.first):
             array.reshape(-1)[place] = self.scalar(each)
         return array
+
+    def distinct_along(self, text: str, rule: Rule, shape: Sequence[int]) -> Array:
+        """Return indices that differ along the axis of an attribute; some are negative if the rule admits it."""
+        axis = self.attributes.get(rule.axis, 0)
+        size = self.expression(rule.high) + 1
+        whole = list(shape)
+        whole[axis] = size
+        bits = element_bits(text, whole)
+        indices = np.argsort(bits, axis=axis, kind="stable")
+        if self.expression(rule.low) < 0:
+            indices = indices - size * (bits & np.uint64(1)).astype(np.int64)
+        return np.asarray(np.take(indices, range(shape[axis]), axis=axis))
 
     def distinct(self, values: Sequence[int], modulus: int, bits: Array) -> Array:
         """Return integers that differ modulo a number."""

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from itertools import count as numbers_from
 from itertools import islice
 from math import prod
@@ -25,6 +26,7 @@ from conformance.exact.declarations.exact_sums import (
     exact_sums,
     probed_terms,
 )
+from conformance.exact.declarations.given_attributes import best_fitting, declarations_for, default_attributes
 from conformance.exact.declarations.hard_values import (
     free_operands,
     hard_elements,
@@ -43,10 +45,11 @@ from conformance.exact.reference.numbers.enclosure import Enclosure
 from conformance.exact.reference.oracle import EVALUATION_ERRORS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 
     from hypothesis.strategies import SearchStrategy
 
+    from conformance.exact.declarations.drawing import DrawnNode
     from conformance.exact.judgement.operator_call import OperatorCall, Values
     from conformance.exact.models.arrays import Array
 
@@ -109,7 +112,7 @@ def hard_inputs(
     if like is not None:
         found = inputs_like(operator, like, version, salt, attributes)
     else:
-        found = _drawn_inputs(operator, version, element_types(types), where, salt, attributes)
+        found = (each.inputs for each in drawn_shapes(operator, version, element_types(types), where, salt, attributes))
     yield from islice(found, whole_number(count, "count", least=0))
 
 
@@ -166,38 +169,22 @@ def _terms_of(call: OperatorCall) -> int:
     return probed_terms(node, shapes if result is None else {**shapes, node.output[0]: result})
 
 
-def long_sums(
-    operator: str, inputs: Sequence[Array | None], opset: int | None, salt: str, attributes: dict[str, Any]
-) -> Iterator[list[Array | None]]:
-    """Yield inputs with exact sums of many terms, of the types and ranks of others; none for other operators.
+def long_sums(drawn: DrawnShape, salt: str) -> Iterator[list[Array | None]]:
+    """Yield inputs with exact sums of many terms, of the types and ranks of a drawn shape; none for other operators.
 
     Args:
-        operator: the operator.
-        inputs: the other inputs. An axis of the first one, and of the second one if it has to fit, becomes long.
-        opset: the version of the operator's domain; None for the newest one.
+        drawn: the drawn shape, of which a size becomes long.
         salt: a text that chooses the elements.
-        attributes: the attributes of the operator.
     """
-    first = inputs[0]
-    call = call_of_operator(operator, inputs, attributes, opset=opset)
-    if first is None or not first.size or not is_operator(call.model.graph.node[0], *WITH_LONG_AXES):
+    if not is_operator(drawn.node.proto, *WITH_LONG_AXES):
         return
-    others: list[int | None] = [None]
-    if len(inputs) > 1 and inputs[1] is not None:
-        others += range(inputs[1].ndim)
-    for axis in range(first.ndim):
-        for other in others:
-            longer = _with_long_axes(inputs, axis, other)
-            if longer is None:
+    for name in drawn.size_names[::-1]:
+        for length in LONG_SIZES:
+            longer = drawn.resized({name: length})
+            if longer is None or any(each is not None and each.size > MAX_LONG_ELEMENTS for each in longer):
                 continue
-            try:
-                call = call_of_operator(operator, longer, attributes, opset=opset)
-                terms = _terms_of(call)
-            except UsageError:
-                continue
-            version = main_opset(call.model)
-            is_long = terms >= MIN_SUMMED_TERMS and _has_small_outputs(call)
-            if is_long and _fit(operator, longer, attributes, version, is_judged=True):
+            call = call_of_operator(drawn.operator, longer, drawn.attributes, opset=drawn.opset)
+            if _terms_of(call) >= MIN_SUMMED_TERMS and _has_small_outputs(call):
                 kinds = free_operands(call.model.graph.node[0], main_opset(call.model), call.values, ())
                 yield from _exact_sums_of(call, kinds, salt)
                 return
@@ -209,32 +196,11 @@ def _has_small_outputs(call: OperatorCall) -> bool:
     return sum(map(prod, inferred_output_shapes(call.model, arrays).values())) <= MAX_LONG_ELEMENTS
 
 
-LONG_AXIS = 2**14
+LONG_SIZES = (2**14, 2**12, 2**10)
 MAX_LONG_ELEMENTS = 2**18
-"""Length of the long axis of inputs with long sums, and the largest number of elements of such an input."""
+"""Lengths of an axis with long sums, the first choice first, and the largest number of elements of such an input."""
 
-
-def _with_long_axes(inputs: Sequence[Array | None], axis: int, other: int | None) -> list[Array | None] | None:
-    """Return zeros in place of inputs, with a long axis of the first and perhaps of the second one.
-
-    The result is None if the two axes have different sizes, or an operand has too many other elements.
-    """
-    places = {0: axis} if other is None else {0: axis, 1: other}
-    length = LONG_AXIS
-    for place, chosen in places.items():
-        array = inputs[place]
-        if array is None or not array.size or not is_floating(array.dtype):
-            return None
-        length = min(length, MAX_LONG_ELEMENTS // (array.size // array.shape[chosen]))
-    longer = list(inputs)
-    for place, chosen in places.items():
-        array = inputs[place]
-        assert array is not None
-        longer[place] = np.zeros((*array.shape[:chosen], length, *array.shape[chosen + 1 :]), array.dtype)
-    return longer
-
-
-EQUAL_SIZES = (3, 5)
+EQUAL_SIZES = (5, 3)
 LARGE_SIZES = (1031, 331)
 """Sizes that all axes of equal inputs have, and sizes of the long axis of large inputs, the first choice first."""
 
@@ -245,74 +211,35 @@ RESIZED_CALLS = 3
 """Number of sets of elements of equal and of large inputs."""
 
 
-def equal_sizes(
-    operator: str, inputs: Sequence[Array | None], opset: int | None, salt: str, attributes: dict[str, Any]
-) -> Iterator[list[Array | None]]:
+def equal_sizes(drawn: DrawnShape, salt: str) -> Iterator[list[Array | None]]:
     """Yield inputs whose axes have equal sizes; a kernel that takes a square matrix transposed is wrong on them.
 
     Args:
-        operator: the operator.
-        inputs: other inputs. Tensors of the first one's type get other sizes, except for sizes of 1.
-        opset: the version of the operator's domain; None for the newest one.
+        drawn: a drawn shape, of which all sizes change.
         salt: a text that chooses the elements.
-        attributes: the attributes of the operator.
     """
-    sizes = {size for each in inputs if each is not None for size in each.shape if size > 1}
-    resized = [_resized(inputs, dict.fromkeys(sizes, size)) for size in EQUAL_SIZES]
-    other = _first_fitting(operator, resized, opset, attributes)
+    every = (drawn.resized(dict.fromkeys(drawn.size_names, size)) for size in EQUAL_SIZES)
+    other = next((each for each in every if each is not None and _count(each) <= MAX_RESIZED_ELEMENTS), None)
     if other is not None and any(each.ndim - each.shape.count(1) > 1 for each in other if each is not None):
-        yield from islice(inputs_like(operator, other, opset, salt, attributes), RESIZED_CALLS)
+        yield from islice(drawn.like(other, salt), RESIZED_CALLS)
 
 
-def large_sizes(
-    operator: str, inputs: Sequence[Array | None], opset: int | None, salt: str, attributes: dict[str, Any]
-) -> Iterator[list[Array | None]]:
+def large_sizes(drawn: DrawnShape, salt: str) -> Iterator[list[Array | None]]:
     """Yield inputs with more than 300 elements in an axis, for each axis, also with numbers of all magnitudes.
 
     A kernel that is right for small shapes only, or wrong in a range of numbers, is wrong on them. Arguments are those
     of `equal_sizes`.
     """
-    first = inputs[0]
-    for old in dict.fromkeys(first.shape[::-1] if first is not None else ()):
-        resized = [_resized(inputs, {old: large}) for large in LARGE_SIZES if old > 1]
-        other = _first_fitting(operator, resized, opset, attributes)
+    for name in drawn.size_names:
+        every = (drawn.resized({name: large}) for large in LARGE_SIZES)
+        other = next((each for each in every if each is not None and _count(each) <= MAX_RESIZED_ELEMENTS), None)
         if other is not None:
-            yield from islice(inputs_like(operator, other, opset, f"{salt}/{old}", attributes), 1)
-            yield _of_all_magnitudes(operator, other, opset, f"{salt}/{old}", attributes)
+            yield from islice(drawn.like(other, f"{salt}/{name}"), 1)
+            yield _of_all_magnitudes(drawn.operator, other, drawn.opset, f"{salt}/{name}", drawn.attributes)
 
 
-_WITH_LABELS = frozenset({"NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"})
-"""Operators with a vector of labels, which has the sizes of the first input and keeps its own."""
-
-
-def _first_fitting(
-    operator: str, every: Iterable[list[Array | None] | None], opset: int | None, attributes: dict[str, Any]
-) -> list[Array | None] | None:
-    if operator in _WITH_LABELS:
-        return None
-    version = _choices(operator, opset)[0]
-    fitting = (each for each in every if each is not None and _fit(operator, each, attributes, version, is_judged=True))
-    return next(fitting, None)
-
-
-def _resized(inputs: Sequence[Array | None], sizes: Mapping[int, int]) -> list[Array | None] | None:
-    """Return inputs with new sizes, by the old size; elements are repeated. None if they would be too large.
-
-    A vector of another type than the first input stays, because it may have axes or sizes.
-    """
-    kind = None if inputs[0] is None else inputs[0].dtype
-    shapes = [
-        tuple(sizes.get(size, size) for size in each.shape)
-        if each is not None and (each.dtype == kind or each.ndim > 1)
-        else None
-        for each in inputs
-    ]
-    if sum(prod(shape) for shape in shapes if shape is not None) > MAX_RESIZED_ELEMENTS:
-        return None
-    return [
-        each if each is None or shape is None else np.resize(each, shape)
-        for each, shape in zip(inputs, shapes, strict=True)
-    ]
+def _count(inputs: Sequence[Array | None]) -> int:
+    return sum(each.size for each in inputs if each is not None)
 
 
 def _of_all_magnitudes(
@@ -334,33 +261,94 @@ def _of_all_magnitudes(
     return found
 
 
-def _drawn_inputs(
+@dataclass(frozen=True)
+class DrawnShape:
+    """Drawn inputs of an operator, with what is needed to draw them with other sizes.
+
+    Attributes:
+        operator: the operator.
+        node: the drawn node.
+        opset: the version of the operator's domain.
+        attributes: the attributes of the caller.
+        draw: draws the node again with other sizes.
+        accepts: returns whether the caller accepts inputs.
+    """
+
+    operator: str
+    node: DrawnNode
+    opset: int
+    attributes: dict[str, Any]
+    draw: partial[DrawnNode]
+    accepts: Callable[[DrawnNode], bool]
+
+    @property
+    def inputs(self) -> list[Array | None]:
+        """The inputs in order."""
+        return _inputs_of(self.node)
+
+    @property
+    def size_names(self) -> list[str]:
+        """The names of the sizes that can change, those of the last axes first."""
+        names = [name.removeprefix("size ") for name in self.node.choices if name.startswith("size ")]
+        return names[::-1]
+
+    def resized(self, sizes: Mapping[str, int]) -> list[Array | None] | None:
+        """Return inputs with other sizes by name; None if they are invalid or not judged."""
+        try:
+            node = self.draw(size_of=sizes.get)
+        except InvalidNodeError:
+            return None
+        inputs = _inputs_of(node)
+        shapes = [each.shape for each in self.inputs if each is not None]
+        is_other = shapes != [each.shape for each in inputs if each is not None]
+        is_fitting = is_other and self.accepts(node)
+        return (
+            inputs if is_fitting and _fit(self.operator, inputs, self.attributes, self.opset, is_judged=True) else None
+        )
+
+    def like(self, inputs: Values, salt: str, start: int = 0) -> Iterator[list[Array | None]]:
+        """Yield hard inputs with the types and shapes of others that the caller accepts, without end."""
+        return inputs_like(self.operator, inputs, self.opset, salt, self.attributes, start)
+
+
+def _inputs_of(node: DrawnNode) -> list[Array | None]:
+    return [node.operands[name] if name else None for name in node.proto.input]
+
+
+def drawn_shapes(
     operator: str,
     opset: int | None,
     types: tuple[str, ...],
     where: Callable[[list[Array | None]], bool] | None,
     salt: str,
     attributes: dict[str, Any],
-) -> Iterator[list[Array | None]]:
-    version, chosen = _choices(operator, opset)
+) -> Iterator[DrawnShape]:
+    """Yield drawn inputs of an operator without end; see `hard_inputs`."""
+    version = _version(operator, opset)
     schema = _schema(operator, version)
     _check_choices(operator, schema, types, attributes)
-    given = {**(_defaults(schema) if schema else {}), **attributes}
+    given = {**default_attributes(schema), **attributes}
+    chosen = _choices(operator, version, given, default_attributes(schema))
     # an input of truth values or texts, such as the condition of Where, has none of the types of numbers
     is_free = bool(schema and schema.inputs) and not {f"tensor({name})" for name in types} & {*schema.inputs[0].types}
+
+    def accepts(node: DrawnNode) -> bool:
+        inputs = _inputs_of(node)
+        kinds = {type_name(array.dtype) for array in node.operands.values() if is_floating(array.dtype)}
+        first = next((type_name(each.dtype) for each in inputs if each is not None), None)
+        has_types = not types or ((is_free or first in types) and kinds <= set(types))
+        return has_types and (where is None or where(inputs))
+
     for number in numbers_from():
         for draw in range(MAX_DRAWS):
             own = f"{salt}/{number}/{draw}"
+            redraw = partial(draw_node, operator, own, chosen[text_bits(own) % len(chosen)], None, given)
             try:
-                node = draw_node(operator, own, chosen[text_bits(own) % len(chosen)], given=given)
+                node = redraw()
             except InvalidNodeError:
                 continue
-            inputs = [node.operands[name] if name else None for name in node.proto.input]
-            kinds = {type_name(array.dtype) for array in node.operands.values() if is_floating(array.dtype)}
-            first = next((type_name(each.dtype) for each in inputs if each is not None), None)
-            has_types = not types or ((is_free or first in types) and kinds <= set(types))
-            if has_types and (where is None or where(inputs)) and _fit(operator, inputs, attributes, version):
-                yield inputs
+            if accepts(node) and _fit(operator, _inputs_of(node), attributes, version):
+                yield DrawnShape(operator, node, version, attributes, redraw, accepts)
                 break
         else:
             raise UsageError("no-hard-inputs", operator=operator, count=MAX_DRAWS)
@@ -409,24 +397,28 @@ def _schema(operator: str, version: int) -> Any:
     return onnx.defs.get_schema(operator.removeprefix(f"{domain}."), version, domain)
 
 
-def _defaults(schema: Any) -> dict[str, Any]:
-    """Return the defaults of the attributes of an operator, on which the shapes of its inputs can depend."""
-    return attribute_values(each.default_value for each in schema.attributes.values() if each.default_value.name)
-
-
-def _choices(operator: str, opset: int | None) -> tuple[int, list[dict[str, int]]]:
-    """Return a version of an operator, and the choices of each declaration that has this version.
+def _version(operator: str, opset: int | None) -> int:
+    """Return the version of an operator that a caller means, the newest one if that is None.
 
     Raises:
         UsageError: the operator has no declaration, or none of the version.
     """
-    every = [each.opsets_of(operator)[::-1] for each in declarations_of(operator)]
-    known = {version for versions in every for version in versions if opset is None or version <= opset}
-    if not known:
+    known = [version for each in declarations_of(operator) for version in each.opsets_of(operator)]
+    fitting = [version for version in known if opset is None or version <= opset]
+    if not fitting:
         raise UsageError("no-hard-inputs", operator=operator, count=0)
-    newest = max(known)
-    places = [place for place, versions in enumerate(every) if newest in versions]
-    return newest, [{"declaration": place, "opset": every[place].index(newest)} for place in places]
+    return max(fitting)
+
+
+def _choices(
+    operator: str, version: int, given: Mapping[str, Any], defaults: Mapping[str, Any]
+) -> list[dict[str, int]]:
+    """Return the choices of each declaration that has a version of an operator and fits the attributes."""
+    declarations = declarations_for(operator, given)
+    every = [each.opsets_of(operator)[::-1] for each in declarations]
+    places = [place for place, versions in enumerate(every) if version in versions]
+    fitting = best_fitting(declarations, places, given, defaults)
+    return [{"declaration": place, "opset": every[place].index(version)} for place in fitting]
 
 
 def nodes(operator: str) -> SearchStrategy[HardCall]:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from conformance import ConformanceError, evaluate, hard_inputs, judge, nodes
+from conformance import ConformanceError, evaluate, hard_inputs, judge, judge_kernel, nodes
 
 
 def test_inputs_of_one_salt_are_equal_and_of_others_differ():
@@ -125,3 +125,71 @@ def test_inputs_of_attention_have_scores_whose_exponentials_overflow_in_float():
     with np.errstate(all="ignore"):
         scores = [Q @ K.swapaxes(-1, -2) / 4 for Q, K, _ in hard_inputs("Attention", like=like, count=4, opset=23)]
     assert any(89 < each.min() <= each.max() < 1000 for each in scores)
+
+
+def has_sizes_of_an_rnn(hidden, directions):
+    def check(x, w, r, b=None, lengths=None, h=None):
+        state = (directions, x.shape[1], hidden)
+        assert w.shape == (directions, hidden, x.shape[2])
+        assert r.shape == (directions, hidden, hidden)
+        assert h is None or h.shape == state
+        assert lengths is None or (lengths.shape == (x.shape[1],) and 1 <= lengths.min() <= lengths.max() <= x.shape[0])
+
+    return check
+
+
+def has_different_indices(axis):
+    def check(data, indices, updates):
+        size = data.shape[axis]
+        assert (-size <= indices).all()
+        assert (indices < size).all()
+        in_order = np.sort(indices % size, axis=axis)
+        assert (np.diff(in_order, axis=axis) > 0).all()
+        assert updates.shape == indices.shape
+
+    return check
+
+
+def has_different_rows(data, indices, updates):
+    rows = (indices % np.array(data.shape[: indices.shape[-1]])).reshape(-1, indices.shape[-1])
+    assert len({*map(tuple, rows.tolist())}) == len(rows)
+
+
+def has_no_negative_pads(data, pads, value=None, axes=None):
+    assert (pads >= 0).all()
+
+
+def has_windows_of(shape):
+    def check(x, w, b=None):
+        assert w.shape[2:] == shape
+
+    return check
+
+
+def has_terms(i, ij, j):
+    assert i.shape + j.shape == ij.shape
+
+
+VALID = [
+    ("RNN", {"hidden_size": 7, "direction": "bidirectional"}, has_sizes_of_an_rnn(7, 2)),
+    ("ScatterElements", {"axis": 1}, has_different_indices(1)),
+    ("ScatterElements", {"axis": -1, "reduction": "none"}, has_different_indices(-1)),
+    ("ScatterND", {"reduction": "none"}, has_different_rows),
+    ("Pad", {"mode": "reflect"}, has_no_negative_pads),
+    ("Conv", {"kernel_shape": [4, 2], "group": 2}, has_windows_of((4, 2))),
+    ("Einsum", {"equation": "i,ij,j->"}, has_terms),
+]
+
+
+@pytest.mark.parametrize(("operator", "attributes", "check"), VALID)
+def test_inputs_are_valid_for_given_attributes_also_with_other_sizes(operator, attributes, check):
+    calls = []
+
+    def refuse(*inputs):
+        calls.append([None if each is None else each.copy() for each in inputs])
+        raise NotImplementedError
+
+    judge_kernel(refuse, operator, count=1, types=("float",), salt="2", **attributes)
+    assert len(calls) > 20
+    for inputs in calls:
+        check(*inputs)

@@ -26,7 +26,7 @@ from conformance.exact.reference.numbers.enclosure import Enclosure, admit, hull
 from conformance.exact.reference.numbers.formula_tensor import T
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from conformance.exact.models.arrays import Array
     from conformance.exact.reference.nodes import Node, NodeFormula
@@ -265,6 +265,8 @@ def _recurrent(node: Node, inputs: Sequence[T | Array | None]) -> list[T]:
     hidden = R.shape[-1]
     lengths = [steps] * batch if given[4] is None else integers(given[4])
     orders = DIRECTIONS[node.attributes.get("direction", "forward")]
+    state_shape = (batch, len(orders), hidden) if by_batch else (len(orders), batch, hidden)
+    _check_shapes(len(orders), state_shape, (W, R), [optional_tensor(given, 5 + place) for place in range(states)])
     if steps * len(orders) > MAX_STEPS:
         raise Unsupported(f"it is too large: a {node.op_type} of more than {MAX_STEPS:,} steps")
     outputs = []
@@ -298,6 +300,18 @@ def _recurrent(node: Node, inputs: Sequence[T | Array | None]) -> list[T]:
         last = [each.moved(lambda y: np.swapaxes(y, 0, 1)) for each in last]
     results: list[T] = [Y, *last]
     return results[: max(1, len(node.outputs))]
+
+
+def _check_shapes(directions: int, state: tuple[int, ...], weights: Iterable[T], states: Iterable[T | None]) -> None:
+    """Check the number of directions of weights, and the shape of initial states.
+
+    Raises:
+        ValueError: one differs from the page.
+    """
+    if any(each.shape[0] != directions for each in weights):
+        raise ValueError(f"the weights do not have {directions} directions")
+    if any(each is not None and each.shape != state for each in states):
+        raise ValueError(f"an initial state does not have the shape {list(state)}")
 
 
 _STEPS: Mapping[str, tuple[Callable[..., Any], int]] = {

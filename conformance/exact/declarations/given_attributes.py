@@ -1,0 +1,175 @@
+"""Given attributes of a drawn node: the declarations that fit them, and the sizes that they state.
+
+A caller who states `hidden_size` or `kernel_shape` states sizes of operands. Draws with other sizes would be invalid.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from conformance.exact.declarations.declaration_tables import TYPE_SETS, OperatorDeclaration, Rule, declarations_of
+from conformance.exact.models.arrays import type_number
+from conformance.exact.reference.nodes import attribute_values
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from conformance.exact.declarations.declaration_tables import Option
+
+_FACTORS = re.compile(r"=?\w+(\*\w+)*")
+_SHIFTED = re.compile(r"(\w+)([-+])(\d+)")
+
+
+def default_attributes(schema: Any) -> dict[str, Any]:
+    """Return the defaults of the attributes of an operator, on which the shapes of its inputs can depend."""
+    given = schema.attributes.values() if schema else ()
+    return attribute_values(each.default_value for each in given if each.default_value.name)
+
+
+def stated_attributes(
+    declaration: OperatorDeclaration, given: Mapping[str, Any], defaults: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the given attributes without those that have their defaults and that the declaration can leave out."""
+    return {
+        name: value
+        for name, value in given.items()
+        if "absent" not in declaration.attributes.get(name, ()) or value != defaults.get(name)
+    }
+
+
+def declarations_for(operator: str, given: Mapping[str, Any]) -> tuple[OperatorDeclaration, ...]:
+    """Return the declarations of an operator, with one that is made for a given equation of Einsum.
+
+    Raises:
+        UsageError: the operator has no declaration.
+    """
+    every = declarations_of(operator)
+    equation = given.get("equation")
+    if operator != "Einsum" or not isinstance(equation, str):
+        return every
+    terms = equation.partition("->")[0].replace(" ", "").replace("...", ".").split(",")
+    shapes = [" ".join("S..." if each == "." else f"n{each}" for each in term) for term in terms]
+    opsets = tuple({opset for each in every for opset in each.opsets})
+    own = OperatorDeclaration(
+        names=(operator,),
+        opsets=opsets,
+        types={"T": "numeric"},
+        ranks=(1, 2, 0) if "..." in equation else (0,),
+        sizes=dict.fromkeys(["S", *(f"n{letter}" for letter in equation if letter.isalpha())], "short"),
+        attributes={"equation": (equation,)},
+        inputs=tuple(f"X{place}: T[{shape}]" for place, shape in enumerate(shapes)),
+    )
+    return (*every, own)
+
+
+def depends_on_sizes(option: Option | None) -> bool:
+    """Return whether the value of an option of an attribute depends on sizes or on the rank."""
+    if isinstance(option, Rule):
+        return bool(option.by or option.shape or option.count or option.low)
+    if isinstance(option, tuple):
+        return any(map(depends_on_sizes, option))
+    return isinstance(option, str) and option.startswith("=")
+
+
+def best_fitting(
+    declarations: Sequence[OperatorDeclaration],
+    places: Iterable[int],
+    given: Mapping[str, Any],
+    defaults: Mapping[str, Any],
+) -> list[int]:
+    """Return the places of the declarations that have options for the most given attributes.
+
+    A declaration of constant padding has negative pads; those of reflection have none. Each is taken for its own mode.
+
+    Args:
+        declarations: the declarations of the operator.
+        places: the places of those that have its version.
+        given: the given attributes, with their defaults.
+        defaults: the defaults of attributes.
+    """
+    missing = {
+        place: sum(not _has_option(declarations[place], name, given.get(name), defaults.get(name)) for name in names)
+        for place in places
+        for names in [{*given, *declarations[place].attributes}]
+    }
+    return [place for place, count in missing.items() if count == min(missing.values())]
+
+
+def _has_option(declaration: OperatorDeclaration, name: str, value: Any, default: Any) -> bool:
+    """Return whether a declaration has a value of an attribute; None stands for an absent attribute."""
+    options = declaration.attributes.get(name, ("absent",))
+    return any(_is_value(declaration, option, value, default) for option in options)
+
+
+def _is_value(declaration: OperatorDeclaration, option: Option, value: Any, default: Any) -> bool:
+    if option == "absent":
+        return bool(value is None or value == default)
+    if value is None:
+        return False
+    if isinstance(option, tuple):
+        return depends_on_sizes(option) or list(option) == value
+    if not isinstance(option, Rule):
+        return depends_on_sizes(option) or option == value
+    if option.by:
+        return any(_is_value(declaration, case, value, default) for case in option.cases)
+    if option.type:
+        types = declaration.types.get(option.type, ())
+        return value in map(type_number, TYPE_SETS[types] if isinstance(types, str) else types)
+    if option.options and not option.count:
+        return value in option.options
+    return True
+
+
+def bound_sizes(declaration: OperatorDeclaration, given: Mapping[str, Any]) -> dict[str, int]:
+    """Return the sizes by name that given attributes state; `r` is the rank."""
+    bound: dict[str, int] = {}
+    for _ in range(2):  # a product is solved for its last factor when the others are known
+        for name, value in given.items():
+            for option in declaration.attributes.get(name, ()):
+                if depends_on_sizes(option):
+                    _bind(option, value, bound)
+    return bound
+
+
+def _bind(option: Option, value: Any, bound: dict[str, int]) -> None:
+    if isinstance(option, str):
+        if isinstance(value, int):
+            _solve(option, value, bound)
+    elif isinstance(option, tuple):
+        if isinstance(value, list) and len(value) == len(option):
+            for text, each in zip(option, value, strict=True):
+                _bind(text, each, bound)
+    elif isinstance(option, Rule) and option.by:
+        found = [place for place, case in enumerate(option.cases) if case == value]
+        if len(found) == 1:
+            _solve(option.by, found[0], bound)
+    elif isinstance(option, Rule) and isinstance(value, list):
+        parts = option.shape.split()
+        if len(parts) == 1 and "..." in parts[0]:
+            bound.setdefault("r", len(value))
+            parts = [parts[0].replace("...", str(number)) for number in range(1, len(value) + 1)]
+        if len(parts) == len(value):
+            for part, each in zip(parts, value, strict=True):
+                _solve(part, each, bound)
+        if option.count:
+            _solve(option.count, len(value), bound)
+
+
+def _solve(text: str, value: int, bound: dict[str, int]) -> None:
+    """Bind the only unknown name of a product, or of a name and a number that is added, to what gives a value."""
+    if found := _SHIFTED.fullmatch(text):
+        name, sign, number = found.groups()
+        bound.setdefault(name, value + int(number) if sign == "-" else value - int(number))
+    elif _FACTORS.fullmatch(text):
+        unknown: list[str] = []
+        for factor in text.removeprefix("=").split("*"):
+            known = int(factor) if factor.isdecimal() else bound.get(factor)
+            if known is None:
+                unknown.append(factor)
+            elif known == 0 or value % known:
+                return
+            else:
+                value //= known
+        if len(unknown) == 1:
+            bound.setdefault(unknown[0], value)
