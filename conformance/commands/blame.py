@@ -126,10 +126,10 @@ def _run(session: Session, json: Path | None, html: Path | None) -> BlameVerdict
 
     try:
         return session.run()
-    except (KeyboardInterrupt, SubjectError):
+    except (KeyboardInterrupt, SubjectError) as error:
         print_progress("")
         if session.has_news:
             write_reports(session, json, html, passes=False)
-            if json is not None:
+            if json is not None and isinstance(error, SubjectError):
                 print_line(f"Continue with the same options and --resume {json}", err=True)
         raise

@@ -32,7 +32,7 @@ from conformance.base.files.atomic_write import (
 )
 from conformance.base.processes.start import available_processors
 from conformance.base.serialization.decoding import read_own_toml
-from conformance.base.serialization.printable_text import escape_unprintable, print_line
+from conformance.base.serialization.printable_text import escape_unprintable, print_line, print_notice
 from conformance.base.verdicts import Level
 from conformance.commands.completion import completion_by
 from conformance.run.corpus_run.run_options import RUN_OPTIONS, SELECTION_OPTIONS, flag_name, option_entries
@@ -254,7 +254,8 @@ def add_options(command: Callable[..., None]) -> Callable[..., None]:
     `command` receives a `ReportFiles`. If `command` has no parameter `verbose`, the verb gets the option `--verbose`,
     which adds the error code to error messages.
 
-    The verb first checks that its outputs are different files and replace none of its inputs.
+    The verb first checks that its outputs are different files and replace none of its inputs. If it is interrupted, it
+    prints what is kept and how to go on: the notes of the KeyboardInterrupt, if any.
     """
     groups = {"settings": list(RUN_OPTIONS), "selection": ["keyword", *SELECTION_OPTIONS]}
     own = inspect.signature(command).parameters
@@ -263,6 +264,9 @@ def add_options(command: Callable[..., None]) -> Callable[..., None]:
     @wraps(command)
     def verb(**given: Any) -> None:
         _check_files(entries, given)
+        outputs = {name: Path(given[name]) for name, entry in entries.items() if entry.is_output and given.get(name)}
+        before = {name: _last_change(path) for name, path in outputs.items()}
+        is_resumed = bool(given.get("resume"))
         values = {group: {name: given.pop(name) for name in groups[group]} for group in groups.keys() & own.keys()}
         if "settings" in own:
             from conformance.run.corpus_run.settings import settings_from_options
@@ -276,7 +280,12 @@ def add_options(command: Callable[..., None]) -> Callable[..., None]:
             given["outputs"] = ReportFiles({name: path for name in FORMATS if (path := given.pop(name))})
         if "verbose" not in own:
             given.pop("verbose", None)
-        command(**given)
+        try:
+            command(**given)
+        except KeyboardInterrupt as interruption:
+            for line in getattr(interruption, "__notes__", [_interruption_line(entries, outputs, before, is_resumed)]):
+                print_notice(line)
+            raise
 
     hints = get_type_hints(command, localns={"Settings": object, "Selection": object})  # their imports take time
     parameters: list[inspect.Parameter] = []
@@ -302,6 +311,47 @@ def add_options(command: Callable[..., None]) -> Callable[..., None]:
     vars(verb)["__signature__"] = inspect.Signature(parameters)
     verb.__annotations__ = {}  # typer would evaluate those of `command`
     return verb
+
+
+def _last_change(path: Path) -> int | None:
+    """Return the time of the last change of a file or folder; None if it does not exist."""
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return None
+
+
+def _interruption_line(
+    entries: Mapping[str, OptionEntry],
+    outputs: Mapping[str, Path],
+    before: Mapping[str, int | None],
+    is_resumed: bool,
+) -> str:
+    """Return which outputs an interrupted verb has written, and how it is continued.
+
+    Args:
+        entries: the options of the verb, by the name of the parameter.
+        outputs: the paths of the outputs that are given.
+        before: the time of their last change before the verb began.
+        is_resumed: whether `--resume` is given.
+    """
+    if not any(entry.is_output for entry in entries.values()):
+        return "Interrupted."
+    state = (entries["resume"].continued_by or "resume") if "resume" in entries else ""
+    kept = [
+        name
+        for name, path in outputs.items()
+        if (time := _last_change(path)) is not None and (name == state or time != before[name])
+    ]
+    files = ", ".join(str(outputs[name]) for name in kept)
+    line = f"Interrupted: {files or 'nothing'} {'are' if len(kept) > 1 else 'is'} kept."
+    if state in kept:
+        more = "" if is_resumed else f" and --resume {outputs[state]}"
+        return f"{line} Continue with the same options{more}."
+    if state and not is_resumed:
+        flag = (entries[state].flags or [flag_name(state)])[0]
+        return f"{line} With {flag} {entries[state].metavar}, the same command can be continued."
+    return line
 
 
 def _check_files(entries: Mapping[str, OptionEntry], given: Mapping[str, Any]) -> None:

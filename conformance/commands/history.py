@@ -53,16 +53,20 @@ def update(
     settings = RunSettings(data, workers, offline, PackageSources(python or sys.executable))
     named = [parse_range(name, is_optimizer=False) for name in names]
     named += [parse_range(name, is_optimizer=True) for name in optimizer or ()]
-    counts = update_history(
-        HistoryStore(store),
-        named,
-        settings,
-        only_new=only_new,
-        retry=retry,
-        team=create_workers(workers, dask, print_notice) if dask is not None else None,
-        show=print_line,
-        warn=partial(print_line, err=True),
-    )
+    try:
+        counts = update_history(
+            HistoryStore(store),
+            named,
+            settings,
+            only_new=only_new,
+            retry=retry,
+            team=create_workers(workers, dask, print_notice) if dask is not None else None,
+            show=print_line,
+            warn=partial(print_line, err=True),
+        )
+    except KeyboardInterrupt as interruption:
+        interruption.add_note(f"Interrupted: {store} keeps the releases that are complete. The same command continues.")
+        raise
     print_line(f"Releases: {counts.done} run, {counts.unavailable} unavailable, {counts.failed} failed")
     raise typer.Exit(1 if counts.failed else 0)
 

@@ -99,4 +99,6 @@ def search(
         write_failing_examples(outcome, output, results, outputs, print_line)
     if outcome.failure is not None:
         raise outcome.failure
+    if outcome.is_interrupted:
+        raise KeyboardInterrupt
     raise typer.Exit(outcome.status)

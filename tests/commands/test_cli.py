@@ -20,6 +20,7 @@ from conformance import __version__
 from conformance.base.errors import MAX_TEXT_LENGTH, UsageError
 from conformance.base.serialization.decoding import read_own_toml
 from conformance.base.serialization.printable_text import print_line
+from conformance.commands.command_options import add_options
 from conformance.run.corpus_run.run_options import RUN_OPTIONS, option_entries
 from conformance.run.results.results_file import read_results
 
@@ -312,3 +313,44 @@ class TestOutputs:
         assert written - {("generate", "model")} == {
             (verb, name) for verb, table in tables.items() for name, entry in table.items() if entry.is_output
         }
+
+
+class TestInterruption:
+    """An interrupted verb prints one line: what is kept, and the option with which it continues."""
+
+    @staticmethod
+    def interrupted(capsys, folder: Path, writes: tuple[str, ...], note: str = "", **given: Path | None) -> list[str]:
+        def audit(*, resume: Path | None, json: Path | None, html: Path | None) -> None:  # the name of the verb
+            for name in writes:
+                (folder / name).write_text("")
+            interruption = KeyboardInterrupt()
+            if note:
+                interruption.add_note(note)
+            raise interruption
+
+        with pytest.raises(KeyboardInterrupt):
+            add_options(audit)(verbose=False, **{"resume": None, "json": None, "html": None} | given)
+        (line,) = capsys.readouterr().err.splitlines()
+        return [word.strip(".,") for word in line.split() if "." in word.strip(".") or word.startswith("--")]
+
+    def test_line_names_the_option_to_continue_later(self, capsys, tmp_path):
+        assert self.interrupted(capsys, tmp_path, ()) == ["--resume"]
+
+    def test_line_names_the_files_that_were_written(self, capsys, tmp_path):
+        state, page, other = (tmp_path / name for name in ("state.json", "page.html", "other.json"))
+        other.write_text("")
+        os.utime(other, (1, 1))  # as an earlier command has left it
+        found = self.interrupted(capsys, tmp_path, (state.name, page.name), resume=state, html=page, json=other)
+        assert found == [str(state), str(page)]
+        assert self.interrupted(capsys, tmp_path, (), resume=tmp_path / "new.json") == []
+
+    def test_notes_of_the_verb_replace_the_line(self, capsys, tmp_path):
+        assert self.interrupted(capsys, tmp_path, (), note="Interrupted: a.b is kept.") == ["a.b"]
+
+    def test_verb_without_outputs_has_a_line(self, capsys):
+        def explain() -> None:
+            raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            add_options(explain)(verbose=False)
+        assert len(capsys.readouterr().err.splitlines()) == 1

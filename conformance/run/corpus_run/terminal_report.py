@@ -146,8 +146,8 @@ def judge_and_print(session: RunSession, execution: WorkerExecution, options: Ou
     gc.enable()
     try:
         outcome = judge_corpus(session, execution, TerminalObserver(session.recorder.assessed))
-    except KeyboardInterrupt:
-        print_notice(_interrupted_sentence(session))
+    except KeyboardInterrupt as interruption:
+        interruption.add_note(_interrupted_sentence(session))
         raise
     try:
         print_outcome(outcome, options)
