@@ -220,6 +220,7 @@ def test_inputs_by_name_keep_the_graph_order():
 
 
 @pytest.mark.whole
+@pytest.mark.long
 def test_case_json_and_data_sets_agree_on_required_inputs(whole_corpus):
     for case in whole_corpus.cases.values():
         loaded, document = load_case(whole_corpus, case), read_case_json(whole_corpus, case)

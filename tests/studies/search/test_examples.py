@@ -249,6 +249,7 @@ class WrongInOneExample(ReferenceBackend):
         return super().prepare(model, device, **options)
 
 
+@pytest.mark.long
 def test_mutant_that_fresh_examples_contradict_is_not_named():
     other = mutant("adam.epsilon_inside_root").backend
     original = failing_example(other, "Adam")

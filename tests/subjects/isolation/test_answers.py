@@ -63,6 +63,7 @@ ATTACKS = [
     ("writes_a_sparse_model_of_a_gibibyte", "error", "wrote a model of more than "),
 ]
 LONG = {
+    "writes_three_sparse_gibibytes",
     "writes_sparse_outputs_up_to_the_limit",
     "writes_a_line_of_250_megabytes",
     "returns_a_million_outputs",

@@ -278,7 +278,7 @@ class TestGraphOptimizers:
                 subject(model)
 
 
-@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
+@pytest.mark.parametrize("workers", [(), pytest.param(("-n", "2"), marks=pytest.mark.long)], ids=["serial", "n2"])
 def test_run_on_crashing_and_hanging_subjects_has_every_verdict(process, here, small_corpus, workers):
     names = ("segfaults_on_load", "hangs_on_run", "exits_0_midway")
     subjects = [part for name in names for part in ("-b", f"fake_subject:{name}")]
