@@ -66,7 +66,6 @@ def blame(
         backend or [], optimizer, has_second_model=second_model is not None, has_releases=bool(releases)
     )
     reports = ReportFiles.of(json=json, html=html)
-    reports.check()
     if output is not None:
         check_empty(output)
     limits = Limits.for_large_outputs(timeout)

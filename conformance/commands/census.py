@@ -61,7 +61,6 @@ def census(
     from conformance.studies.census.census_results import TABLE_COLUMNS, TEXT_COLUMN_COUNT, run_census, table_row
 
     reports = ReportFiles.of(results=results, html=html, markdown=markdown)
-    reports.check()
     team = create_workers(workers, dask, print_notice)
     job = make_census_job(
         backend,

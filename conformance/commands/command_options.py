@@ -26,6 +26,7 @@ from conformance.base.errors import ConformanceError, ExitStatus, UsageError
 from conformance.base.files.atomic_write import (
     check_distinct_targets,
     check_target_is_no_input,
+    check_writable,
     has_generators,
     is_standard_output,
     write_text_atomically,
@@ -354,11 +355,14 @@ def _interruption_line(
     return line
 
 
+_FOLDER_METAVARS = {"DIR", "FOLDER"}
+
+
 def _check_files(entries: Mapping[str, OptionEntry], given: Mapping[str, Any]) -> None:
-    """Check that the outputs of a verb are different files, and that no output replaces an input.
+    """Check that the outputs of a verb are different files that can be written, and that none replaces an input.
 
     Raises:
-        UsageError: two of the files are the same.
+        UsageError: two of the files are the same, or an output cannot be written. With `--check`, none is written.
     """
     targets = {name: Path(given[name]) for name, entry in entries.items() if entry.is_output and given.get(name)}
     check_distinct_targets(list(targets.values()))
@@ -367,6 +371,8 @@ def _check_files(entries: Mapping[str, OptionEntry], given: Mapping[str, Any]) -
             for output, target in targets.items():
                 if output != entry.continued_by:
                     check_target_is_no_input(target, path)
+    for output, target in targets.items() if not given.get("check") else ():
+        check_writable(target, is_folder=entries[output].metavar in _FOLDER_METAVARS)
 
 
 def _input_paths(entry: OptionEntry, value: object) -> list[Path]:

@@ -82,7 +82,6 @@ def show(thing: str = "", store: Path = DEFAULT_STORE, json: Path | None = None,
     from conformance.studies.history.timeline import LEGEND, is_subject_name, selected_timelines, text_table
 
     reports = ReportFiles.of(json=json, html=html)
-    reports.check()
     found = selected_timelines(store, thing)
     write_timelines(found, reports)
     show_line = partial(print_line, err=reports.take_standard_output)

@@ -8,7 +8,6 @@ import typer
 
 from conformance.base.errors import UsageError
 from conformance.base.files.atomic_write import (
-    check_target,
     is_standard_output,
     write_bytes_atomically,
     write_chunks_atomically,
@@ -41,7 +40,6 @@ def report(
         raise UsageError("report-missing")
     if evidence is None and (requirements or restrict or data):
         raise UsageError("evidence-missing")
-    outputs.check()
     if evidence is not None:
         from conformance.studies.evidence.evidence_folder import write_evidence
         from conformance.studies.evidence.evidence_inputs import results_paths
@@ -64,7 +62,6 @@ def diff(before: Path, after: Path, json: Path | None = None, markdown: Path | N
     from conformance.run.results.results_file import read_results
 
     reports = ReportFiles.of(json=json, markdown=markdown)
-    reports.check()
     found = compare_runs(read_results(before), read_results(after))
     write_json_atomically(json, found)
     if markdown:
@@ -83,7 +80,6 @@ def merge(results: list[Path], output: Path, data: Path | None = None) -> None:
     from conformance.run.corpus_run.merge import merge_files
     from conformance.run.results.results_file import encode_record
 
-    check_target(output)
     taken = is_standard_output(output)
     run = merge_files(results, data or bundled_corpus_path())
     write_chunks_atomically(output, map(encode_record, run.records()))

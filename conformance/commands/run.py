@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from conformance.base.errors import ExitStatus, UsageError
+from conformance.base.files.atomic_write import check_distinct_targets
 from conformance.base.processes.start import ChildDied, run_in_child
 from conformance.base.serialization.printable_text import print_line
 from conformance.commands.command_options import add_options, print_written_reports
@@ -57,7 +58,7 @@ def run(
         settings = interrupted.settings_of(settings)
     if not settings.subjects:
         raise UsageError("subject-missing.subject")
-    outputs.check(*[settings.results] if settings.results else ())
+    check_distinct_targets([*([settings.results] if settings.results else []), *outputs.paths.values()])
     # The subjects import their runtimes while this process imports the modules of a run.
     starting = None if interrupted or settings.relative_to else settings.start_subjects()
     from conformance.run.corpus_run.run_session import RunSession

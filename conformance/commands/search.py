@@ -11,7 +11,6 @@ import typer
 from conformance.base.errors import UsageError
 from conformance.base.files.atomic_write import (
     check_results_target,
-    check_target,
     write_json_atomically,
 )
 from conformance.base.serialization.printable_text import print_line, print_notice, print_progress
@@ -69,9 +68,6 @@ def search(
     check_output(output, is_resumed=resume is not None and resume.exists())
     if results is not None:
         check_results_target(results)
-    outputs.check()
-    if coverage is not None:
-        check_target(coverage)
     if resume is not None:
         check_state_file(resume)
     executors = create_workers(workers, dask, print_notice)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import inspect
 import json
 import os
 import re
@@ -10,16 +11,19 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 from corpora import ADAM
-from refusals import assert_bad_input, assert_usage_error
+from refusals import assert_bad_input, assert_raises, assert_usage_error
 
 from conformance import __version__
 from conformance.base.errors import MAX_TEXT_LENGTH, UsageError
+from conformance.base.files.atomic_write import check_writable
 from conformance.base.serialization.decoding import read_own_toml
 from conformance.base.serialization.printable_text import print_line
+from conformance.commands.cli import _VERBS
 from conformance.commands.command_options import add_options
 from conformance.run.corpus_run.run_options import RUN_OPTIONS, option_entries
 from conformance.run.results.results_file import read_results
@@ -313,6 +317,43 @@ class TestOutputs:
         assert written - {("generate", "model")} == {
             (verb, name) for verb, table in tables.items() for name, entry in table.items() if entry.is_output
         }
+
+
+FUNCTIONS = [
+    getattr(import_module(f"conformance.commands.{module}"), name)
+    for module, _, name in (place.partition(".") for place in ("history.show", *_VERBS.values()))
+    if name != "app"
+]
+OPTIONS = read_own_toml("conformance.commands", "options.toml")
+OUTPUTS = [
+    (function, name)
+    for function in FUNCTIONS
+    for name, entry in (OPTIONS["shared"] | OPTIONS.get(function.__name__, {})).items()
+    if entry.get("is_output") and name in inspect.signature(function).parameters
+]
+
+
+@pytest.mark.parametrize(("function", "name"), OUTPUTS)
+def test_output_that_cannot_be_written_is_found_first(tmp_path, function, name):
+    (tmp_path / "file").write_text("")
+    parameters = inspect.signature(function).parameters.values()
+    given = {each.name: None if each.default is each.empty else each.default for each in parameters}
+    with assert_raises("usage.target-not-writable", "file/new"):
+        function(**given | {name: tmp_path / "file" / "new"})
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_output_in_a_folder_without_permission_is_found_first(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "open", lambda *_: (_ for _ in ()).throw(OSError(errno.EROFS, "Read-only file system")))
+    for is_folder in (False, True):
+        with assert_raises("usage.target-not-writable", "Read-only file system"):
+            check_writable(tmp_path / "new" / "output", is_folder=is_folder)
+
+
+def test_check_of_an_output_leaves_no_trace(tmp_path):
+    for is_folder in (False, True):
+        check_writable(tmp_path / "new" / "output", is_folder=is_folder)
+    assert not any(tmp_path.iterdir())
 
 
 class TestInterruption:

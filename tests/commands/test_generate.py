@@ -88,7 +88,14 @@ class TestGenerate:
 
     @pytest.mark.parametrize("words", [("generate", "-g", QUICK, "--output", "out"), ("export", "out")])
     def test_read_only_folder_is_refused_before_the_work(self, command, here, monkeypatch, words):
-        monkeypatch.setattr(os, "access", lambda path, _: Path(path) != here)
+        open_file = os.open
+
+        def open_or_fail(path, flags, *more, **named):
+            if flags & os.O_CREAT and Path(path).parent == here:
+                raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+            return open_file(path, flags, *more, **named)
+
+        monkeypatch.setattr(os, "open", open_or_fail)
         assert_bad_input(command(*words), "usage.target-not-writable", "out")
 
     def test_something_else_is_not_written_over(self, command, here):

@@ -207,6 +207,7 @@ def check_results_target(target: Path) -> None:
         raise UsageError("results-target-packed", target=target, suffix=GZIP_SUFFIX)
     if is_standard_output(target) or (_is_special(target) and not target.is_dir()):
         raise UsageError("results-target-not-regular", target=target)
+    check_writable(target)
     check_target(target)
 
 
@@ -231,6 +232,31 @@ def check_target(target: Path) -> None:
         raise UsageError("target-not-writable", target=target, reason=error.strerror) from None
     if not os.access(folder, os.W_OK):
         raise UsageError("target-not-writable", target=target, reason="its folder is read-only")
+
+
+def check_writable(target: Path, *, is_folder: bool = False) -> None:
+    """Check that a file or folder can be written, without a trace; a folder on its way may be missing.
+
+    A temporary file is created in the nearest folder that exists, because permissions do not show everything. A file in
+    place of a folder is not examined.
+
+    Raises:
+        UsageError: it cannot be written.
+    """
+    if not is_folder:
+        if is_standard_output(target):
+            return
+        if target.is_dir() or _is_special(target):
+            check_target(target)
+            return
+    whole = target.absolute() if is_folder else real_path(target)
+    places = (whole, *whole.parents) if is_folder and whole.is_dir() else whole.parents
+    nearest = next((each for each in places if os.path.lexists(each)), whole)  # the root has no parents
+    try:
+        with open_temporary_file(nearest) as (_, path):
+            path.unlink()
+    except OSError as error:
+        raise UsageError("target-not-writable", target=target, reason=error.strerror) from None
 
 
 @contextmanager
@@ -678,24 +704,12 @@ def check_empty(folder: Path) -> None:
     Raises:
         UsageError: the path exists and is not an empty directory, or its folder is read-only.
     """
-    check_writable_parent(folder)
+    check_writable(folder, is_folder=True)
     if folder.is_dir() and not any(folder.iterdir()):
         return
     if folder.exists() or folder.is_symlink():
         what = "a directory that is not empty" if folder.is_dir() else "not a directory"
         raise UsageError("directory-not-empty", folder=folder, what=what)
-
-
-def check_writable_parent(folder: Path) -> None:
-    """Check that the folder in which a folder is created, or the nearest one that exists, can be written.
-
-    Raises:
-        UsageError: it is read-only.
-    """
-    whole = folder.absolute()
-    parent = next((each for each in whole.parents if each.exists()), whole)  # the root has no parents
-    if not os.access(parent, os.W_OK):
-        raise UsageError("target-not-writable", target=folder, reason="its folder is read-only")
 
 
 def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from conformance.base.errors import CorpusError, UsageError
 from conformance.base.files.atomic_write import (
-    check_writable_parent,
+    check_writable,
     named_errors,
     read_input,
     real_path,
@@ -250,7 +250,7 @@ def check_no_corpus(directory: Path, *, replaces: bool = False) -> None:
         CorpusError: the directory has a corpus that is not replaced, or other files.
         UsageError: the folder of the directory is read-only.
     """
-    check_writable_parent(directory)
+    check_writable(directory, is_folder=True)
     if (old := _old_corpus(directory)) is not None and not replaces:
         raise CorpusError("exists", directory=directory, count=len(old.cases))
 

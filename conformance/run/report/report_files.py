@@ -10,12 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Self
 
 from conformance.base.errors import ConformanceError, OutputFault
-from conformance.base.files.atomic_write import (
-    check_distinct_targets,
-    check_target,
-    is_standard_output,
-    write_chunks_atomically,
-)
+from conformance.base.files.atomic_write import is_standard_output, write_chunks_atomically
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -44,19 +39,6 @@ class ReportFiles:
     def take_standard_output(self) -> bool:
         """Whether a report is written to standard output; the command then prints no other output there."""
         return any(map(is_standard_output, self.paths.values()))
-
-    def check(self, *others: Path) -> None:
-        """Check that every report can be written, each to a file of its own.
-
-        Args:
-            others: the other files that the command writes.
-
-        Raises:
-            UsageError: a file cannot be written, or two paths name the same file.
-        """
-        for path in self.paths.values():
-            check_target(path)
-        check_distinct_targets([*others, *self.paths.values()])
 
 
 def write_reports(paths: Sequence[Path], outputs: ReportFiles) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from conformance.base.errors import ConformanceError, ExitStatus, JobError, UsageError
-from conformance.base.files.atomic_write import check_target, supervised_temp_dir
+from conformance.base.files.atomic_write import supervised_temp_dir
 from conformance.base.jobs.job import JobState, run_job
 from conformance.base.serialization.decoding import MalformedError
 from conformance.base.serialization.printable_text import one_line
@@ -201,8 +201,6 @@ def check_output(output: Path | None, *, is_resumed: bool) -> None:
         return
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
         raise UsageError("output-not-empty", output=output)
-    if not output.exists():
-        check_target(output)
 
 
 def searched_operators(
