@@ -71,8 +71,8 @@ def case_files(case: Case, generator: str) -> dict[str, bytes]:
     """Return the content of every file of a case's directory, by relative path.
 
     Raises:
-        CaseError: the case names an unknown clause, ONNX's checker or the oracle rejects the model, or the level is
-            `must` although admissible evaluations disagree by more than rounding.
+        CaseError: the case names an unknown clause, ONNX's checker or the oracle rejects the model, no element of an
+            output is judged, or the level is `must` although admissible evaluations disagree by more than rounding.
     """
     unknown = [id for id in case.clauses if id not in clauses()]
     if unknown:
@@ -86,6 +86,8 @@ def case_files(case: Case, generator: str) -> dict[str, bytes]:
         given_answers = case.answers[number] if case.answers else _answers(case, inputs)
         outputs = list(zip(names, given_answers, strict=not case.is_invalid))
         _check_declared_outputs(case, model, outputs)
+        if outputs and all(_is_unbounded(answer) for _, answer in outputs):
+            raise CaseError("output-unbounded", case=case.id)
         files |= _data_set(f"test_data_set_{number}", given, outputs)
         hazard = case.hazards[number] if case.hazards else None
         shown = [_expected_output_preview(*named) for named in outputs]
@@ -151,9 +153,14 @@ def _answers(case: Case, inputs: Sequence[Array]) -> list[Answer]:
     for answer in outputs:
         if case.level is Level.MUST and answer.indeterminacy:
             raise CaseError("must-ambiguous", case=case.id, indeterminacy=answer.indeterminacy)
-        if answer.bound is not None and answer.bound.size and np.isinf(answer.bound).all():
+        if _is_unbounded(answer):
             raise CaseError("output-unbounded", case=case.id)
     return outputs if case.level is Level.MUST else [_bit_exact(answer) for answer in outputs]
+
+
+def _is_unbounded(answer: Answer) -> bool:
+    """Return whether every value of every element is admissible, so that nothing would be judged."""
+    return answer.bound is not None and bool(answer.bound.size) and bool(np.isinf(answer.bound).all())
 
 
 def _bit_exact(answer: Answer) -> Answer:

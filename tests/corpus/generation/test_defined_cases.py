@@ -21,6 +21,7 @@ from conformance.corpus.cases.case_loading import load_case_in_memory
 from conformance.corpus.generation import generators as definitions
 from conformance.corpus.generation.generators import define_cases
 from conformance.exact.models.model_building import array_value_info, build_model, make_value_info
+from conformance.exact.reference.oracle import Answer, answers
 from conformance.run.judging.compare import ulp_of
 from generators.exact_scalars import MAX_ULP
 
@@ -185,6 +186,15 @@ class TestRejectedCases:
         ambiguous = dataclasses.replace(defined["test_adagrad_squared_gradient_overflows_float"][1], level=Level.MUST)
         with assert_raises("case.must-ambiguous", ambiguous.id):
             write_corpus(tmp_path / "new", [ambiguous])
+
+    def test_given_answers_that_admit_every_value_are_rejected(self, tmp_path, defined):
+        case = defined["test_adagrad"][1]
+        expected = answers(case.model, case.data_sets[0], case.level)
+        opened = [Answer(each.expected, np.full(each.expected.shape, np.inf)) for each in expected]
+        in_part = dataclasses.replace(case, answers=((expected[0], *opened[1:]),))
+        assert write_corpus(tmp_path / "one", [in_part]).cases == 1
+        with assert_raises("case.output-unbounded", case.id):
+            write_corpus(tmp_path / "all", [dataclasses.replace(case, answers=(tuple(opened),))])
 
     def test_duplicate_id_is_rejected(self, monkeypatch):
         twice = SimpleNamespace(load=lambda: lambda: [argmax_case(), argmax_case()])
