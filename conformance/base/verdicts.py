@@ -162,5 +162,5 @@ _VERDICTS = {
     Verdict.UNSUPPORTED: _VerdictInfo(
         "does not support an operator, type or opset", ("is unsupported", "are unsupported"), 1
     ),
-    Verdict.SKIPPED: _VerdictInfo("was not run", ("is skipped", "are skipped"), 1),
+    Verdict.SKIPPED: _VerdictInfo("was not run, or its outputs were not judged", ("is skipped", "are skipped"), 1),
 }

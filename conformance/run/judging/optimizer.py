@@ -95,6 +95,9 @@ def judge_rewrite(optimize: Any, passes: Sequence[str], task: OptimizerTask, *, 
     if violations := _violation_sentences(evidence.checks):
         more = f" (and {len(violations) - 1} more)" if len(violations) > 1 else ""
         return evidence.judgement(Verdict.FAIL, "compare", violations[0] + more, values)
+    unjudged = next((check for check in evidence.checks if check.not_judged), None)
+    if unjudged is not None:  # the outputs are what a rewrite is judged by: the other checks alone show no pass
+        return evidence.judgement(Verdict.SKIPPED, "compare", f"not judged: {unjudged.not_judged}", values)
     return evidence.judgement(Verdict.PASS, None, "", values)
 
 

@@ -86,6 +86,8 @@ def check_answers(run: OptimizerRun) -> Violation | None:
     names = [value.name for value in run.task.model.graph.output]
     if len(run.after.graph.output) != len(names):
         return Violation(ViolationKind.ANSWER_COUNT, count=len(run.after.graph.output), of=len(names))
+    if run.after == run.task.model:
+        return None
     try:
         for data_set in run.task.data_sets.safe():
             if (found := run.effect(data_set)) is not None and found.effect is not None:

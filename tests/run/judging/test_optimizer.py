@@ -71,6 +71,13 @@ class TestHazards:
         assert violations(outcome)["hazards"] == "index is [2, 2] instead of [0, 0] or [1, 1] on data set 1"
 
 
+def test_unchanged_model_of_an_unknown_operator_passes():
+    proto = argmax_after("Exp")
+    proto.graph.node[0].op_type, proto.graph.node[0].domain = "Exp", "acme"
+    proto.opset_import.add(domain="acme", version=1)
+    assert judged(identity.optimize, proto, STAYS, implements=False).verdict is Verdict.PASS
+
+
 def test_unknown_operator_is_not_judged():
     def optimize(proto):
         after = eliminate(proto)
@@ -79,8 +86,22 @@ def test_unknown_operator_is_not_judged():
         return after
 
     outcome = judged(optimize, argmax_after("Exp"), FIRES, implements=False)
-    assert outcome.verdict is Verdict.PASS
+    assert outcome.verdict is Verdict.SKIPPED
+    assert "acme.FusedArgMax" in outcome.message
     assert "acme.FusedArgMax" in next(c.not_judged for c in outcome.checks if c.name == "answers")
+
+
+def test_operator_that_no_reference_has_is_not_judged():
+    def optimize(proto):  # onnx's evaluator has no Multinomial, and its page determines no sample
+        after = onnx.ModelProto.FromString(proto.SerializeToString())
+        (node,) = (node for node in after.graph.node if node.op_type == "ArgMax")
+        node.CopyFrom(helper.make_node("Multinomial", node.input, node.output, dtype=TensorProto.INT64))
+        return after
+
+    text = "Y = Exp(X)\nM = ArgMax<axis=1>(Y)\naxes = Constant<value_ints=[1]>()\nindex = Squeeze(M, axes)"
+    outcome = judged(optimize, argmax_model(text), STAYS, implements=False)
+    assert outcome.verdict is Verdict.SKIPPED
+    assert "Multinomial" in outcome.message
 
 
 class TestOptimizersWithoutThePass:
