@@ -15,9 +15,10 @@ import pytest
 import typer
 from corpora import ADAM, INDEX
 
+from conformance.base.errors import UsageError
 from conformance.commands import cli
 from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
-from conformance.subjects.environments.registry import DOCUMENT_NAME, environments_folder
+from conformance.subjects.environments.registry import DOCUMENT_NAME, environments_folder, find_interpreter
 from conformance.subjects.environments.requirements import find_requirements
 
 pytestmark = pytest.mark.programs
@@ -171,6 +172,16 @@ def test_backend_that_cannot_start_is_refused(start, environment, verb, name):
     ended, _ = start(verb, "-b", name)
     if verb not in SHOWS_NO_VERSION or "most" not in name:  # a harness that refuses its subject has rules, too
         assert (ended.status, ended.code) == (2, UNUSABLE[name]), ended.err
+
+
+def test_unknown_release_is_refused_with_the_known_ones(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    names = [SubjectName.parse(f"onnxruntime@{release}", SubjectKind.BACKEND) for release in ("9.9.9", "1.17.3")]
+    for name, has_releases in zip(names, (True, False), strict=True):
+        with pytest.raises(UsageError) as caught:
+            find_interpreter(name)
+        assert caught.value.code == "usage.environment-missing"
+        assert ("1.20.1" in str(caught.value)) is has_releases
 
 
 @pytest.mark.parametrize("verb", OPTIMIZER_VERBS)

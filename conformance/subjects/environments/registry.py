@@ -5,7 +5,9 @@ The module also finds the interpreter of each subject that does not run in the P
 
 from __future__ import annotations
 
+import glob
 import os
+import re
 import shutil
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -16,7 +18,7 @@ from tempfile import gettempdir
 from typing import TYPE_CHECKING
 
 from conformance.base.errors import UnknownName, UsageError
-from conformance.base.files.atomic_write import deferred_signals, read_regular
+from conformance.base.files.atomic_write import PACKAGE_FOLDER, deferred_signals, read_regular
 from conformance.base.serialization.decoding import JsonReader, MalformedError, NonEmpty, StoredRecord
 from conformance.subjects.calling.subject_names import Interpreter
 
@@ -86,6 +88,25 @@ class Environment:
     def is_usable(self) -> bool:
         """Whether the environment is intact. It is not if the Python with which it was created was removed."""
         return self.document is not None and os.access(self.python, os.X_OK)
+
+
+def _known_releases(name: str) -> list[str]:
+    """Return the releases of a subject in the history of a checkout and in environments, the newest first.
+
+    An installation has no history.
+    """
+    from packaging.version import InvalidVersion, Version  # late: importing `packaging` is slow
+
+    folder = re.sub(r"[^\w.-]", "_", name)
+    stored = (PACKAGE_FOLDER.parent / "reports" / "history").glob(f"*/{glob.escape(folder)}/*.jsonl.gz")
+    texts = {path.name.removesuffix(".jsonl.gz").rpartition("-")[0] for path in stored}
+    named = (environment.subject.partition("@") for environment in list_environments())
+    texts |= {release.partition("[")[0] for own, _, release in named if own == name}
+    found: dict[Version, str] = {}
+    for text in texts:
+        with suppress(InvalidVersion):
+            found[Version(text)] = text
+    return [found[version] for version in sorted(found, reverse=True)]
 
 
 def environments_folder() -> Path:
@@ -195,7 +216,10 @@ def find_interpreter(named: SubjectName, python: Path | None = None) -> Interpre
     requirements = find_requirements(named)
     environment = find_environment(requirements)
     if environment is None:
-        raise UsageError("environment-missing", subject=requirements.subject)
+        known = _known_releases(named.name)
+        if known and named.release not in known:
+            raise UsageError("environment-missing.unknown-release", subject=requirements.subject, known=known)
+        raise UsageError("environment-missing.known-release", subject=requirements.subject)
     if not environment.is_usable:
         raise UsageError("environment-unusable", subject=requirements.subject)
     return Interpreter(environment.python, is_adapter_only=True)
