@@ -589,3 +589,19 @@ def test_norm_of_doubles_whose_squares_underflow_may_be_exact_or_0(row: list[flo
     exact = float(np.linalg.norm(X / X.max()) * X.max())
     assert [judge("ReduceL2", [X], [np.array([[Y]])], axes=[1], opset=13).wrong for Y in (exact, 0.0)] == [0, 0]
     assert judge("ReduceL2", [X], [np.array([[4 * exact]])], axes=[1], opset=13).wrong == 1
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+def test_gelu_by_tanh_is_judged_where_its_third_power_overflows(dtype):
+    x = np.array([100, 30000, -100, 3], dtype) if dtype == np.float16 else np.array([1e15, 1e30, -1e20, 3], dtype)
+    right = np.where(x > 0, x, 0) * np.where(x == 3, dtype(0.9987876), dtype(1))
+    assert judge("Gelu", [x], [right.astype(dtype)], approximate="tanh")
+    assert judge("Gelu", [x], [np.full_like(x, np.nan)], approximate="tanh").wrong == 4
+
+
+def test_cast_of_a_number_out_of_range_is_an_infinity():
+    x = np.array([3.4e38, -3.402e38], np.float32)
+    infinities = np.array([np.inf, -np.inf], ml_dtypes.bfloat16)
+    largest = np.array([3.3895e38, -3.3895e38]).astype(ml_dtypes.bfloat16)
+    assert judge("Cast", [x], [infinities], to=16)
+    assert judge("Cast", [x], [largest], to=16).wrong == 2

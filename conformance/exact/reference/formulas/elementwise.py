@@ -113,10 +113,15 @@ def relu(X: T) -> T:
     return X.apply(lambda x: np.maximum(x, 0))
 
 
+LARGEST_OF_GELU = 12.0
+"""Largest number before which Tanh of Gelu is not 1 in each type; the third power of a larger one can overflow."""
+
+
 def gelu(X: Enclosure, *, approximate: str = "none") -> Enclosure:
     """Return the Gaussian error linear unit: 0.5 X (1 + Erf(X / Sqrt(2))), or its approximation with Tanh."""
     if approximate == "tanh":
-        return gelu_by_tanh(X, math.sqrt(2 / math.pi) * (X + 0.044715 * (X * X * X)))
+        base = X.apply(lambda x: np.clip(x, -LARGEST_OF_GELU, LARGEST_OF_GELU))
+        return gelu_by_tanh(X, math.sqrt(2 / math.pi) * (base + 0.044715 * (base * base * base)))
     function = "erf of Gelu" if type_name(X.dtype) == "float" else "erf"
     return 0.5 * (X * (1.0 + (X.constant(math.sqrt(0.5), may_be_float=False) * X).named(function, erf)))
 

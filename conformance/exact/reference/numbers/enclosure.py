@@ -788,7 +788,12 @@ class Enclosure(ArithmeticOperators, FormulaTensor):
         rounded = converted._bounded(self.value, self.error, self.error == 0, own=0.0)
         with np.errstate(all="ignore"):
             is_exact = (self.value.astype(dtype).astype(np.float64) == self.value) & (self.error == 0)
-        return replace(rounded, error=np.where(is_exact, 0.0, rounded.error))
+            # a number that no rounding to nearest brings into the range is an infinity
+            exceeds = np.isfinite(self.value) & (np.abs(self.value) >= float(target.overflow_threshold))
+            exceeds &= self.error == 0
+        overflows = exceeds if rounded.overflows is None else exceeds | rounded.overflows
+        error = np.where(is_exact, 0.0, rounded.error)
+        return replace(rounded, error=error, overflows=overflows if overflows.any() else None)
 
     def with_dtype(self, dtype: np.dtype[Any]) -> Enclosure:
         """Return the same numbers, on which further operations round to another type."""
