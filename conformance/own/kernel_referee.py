@@ -27,7 +27,17 @@ from conformance.base.serialization.printable_text import first_line
 from conformance.base.verdicts import Level, Verdict
 from conformance.exact.judgement.array_judgement import Judgement, judge, judged_level
 from conformance.exact.judgement.given_arrays import element_types, given_array, shown, whole_number
-from conformance.exact.judgement.hard_inputs import drawn_shapes, equal_sizes, hard_inputs, large_sizes, long_sums
+from conformance.exact.judgement.hard_inputs import (
+    all_magnitudes,
+    drawn_shapes,
+    empty_sizes,
+    equal_sizes,
+    hard_inputs,
+    large_sizes,
+    long_sums,
+    many_elements,
+    more_axes,
+)
 from conformance.exact.judgement.operator_call import call_of_operator
 from conformance.subjects.adapters.kernel import CheckedKernel, KernelFault
 from conformance.subjects.adapters.server import Unsupported
@@ -51,8 +61,8 @@ KERNEL_ADAPTER = "conformance.subjects.adapters.kernel:KernelBackend"
 MAX_FAULTS = 10
 """Number of faulty calls after which the kernel is not called any more."""
 
-KINDS = 12
-"""Number of sets of elements of the largest shape; their kinds repeat after 6."""
+KINDS = 6
+"""Number of kinds of sets of elements; the largest shape has each kind twice."""
 
 MAX_DRAWS_PER_SHAPE = 10
 """Number of shapes that are drawn for each one that the kernel must compute; the others it may refuse."""
@@ -174,8 +184,8 @@ def judge_kernel(
         function: the kernel: it takes the inputs in the order of the operator's page, and returns an array or a tuple
             of arrays. As the text `"package.module:function"`, it runs in a process of its own.
         operator: the operator.
-        count: the number of drawn shapes that the kernel does not refuse; it is called twice on each, and `KINDS` more
-            times on the largest one, with other elements.
+        count: the number of drawn shapes that the kernel does not refuse; it is called twice on each, and more
+            often on the largest one, with other elements.
         opset: the version of the operator's domain.
         types: the names of the element types of the kernel's first input and of all its floating-point numbers.
         like: inputs as the kernel receives them in use. It is called `count` times more on these types and shapes.
@@ -233,7 +243,8 @@ def _inputs_of_calls(referee: _Referee, count: int, like: Values | None, salt: s
     Another shape takes the place of a shape that the kernel refuses. If it refuses all, they are kept.
 
     A set of elements has a kind: few elements of small shapes are NaN, infinite or large, so the largest shape has each
-    kind. Then come calls with equal sizes of all axes, with a large axis, and with exact sums of many terms, if the
+    kind, as has the largest one of each element type. Then come calls with equal sizes of all axes, with a large
+    axis, with four and five axes, without elements, with many elements, and with exact sums of many terms, if the
     operator computes sums.
     """
     operator = referee.operator
@@ -266,7 +277,10 @@ def _inputs_of_calls(referee: _Referee, count: int, like: Values | None, salt: s
     largest = max(every, key=_size, default=None)
     if largest is not None:
         yield from accepted(largest.like(largest.inputs, f"{salt}/largest"), KINDS)
-    for more in (equal_sizes, large_sizes, long_sums):
+    for drawn in _largest_of_types(every):
+        yield from accepted(drawn.like(drawn.inputs, f"{salt}/{drawn.type}"), KINDS)
+        yield from accepted(all_magnitudes(drawn, f"{salt}/{drawn.type}"))
+    for more in (equal_sizes, large_sizes, more_axes, empty_sizes, many_elements, long_sums):
         for drawn in sorted(every, key=lambda each: (_has_axis_of_one(each), _size(each))):
             found = [*accepted(more(drawn, f"{salt}/{more.__name__}"))]
             yield from found
@@ -283,6 +297,11 @@ def _until_none_fit(shapes: Iterator[DrawnShape]) -> Iterator[DrawnShape]:
     except UsageError as error:
         if error.code != "usage.no-hard-inputs":
             raise
+
+
+def _largest_of_types(every: Sequence[DrawnShape]) -> list[DrawnShape]:
+    """Return the largest drawn shape of each element type of the first input."""
+    return [*{each.type: each for each in sorted(every, key=_size)}.values()]
 
 
 def _has_axis_of_one(drawn: DrawnShape) -> bool:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import re
+from functools import partial
 
+import ml_dtypes
 import numpy as np
 import pytest
 from script_modules import script_module
@@ -129,6 +131,78 @@ def is_wrong_for_large_shapes(a, b):
 
 def is_wrong_in_a_range(a, b):
     return np.where((np.abs(a) > 5) & (np.abs(a) < 6), a - b, a + b)
+
+
+def is_wrong_with_five_axes(a, b):
+    return a + b if max(a.ndim, b.ndim) < 5 else a - b
+
+
+def is_wrong_behind_a_page(a, b):
+    result = np.asarray(a + b)
+    result.reshape(-1)[4096:] = 0
+    return result
+
+
+def is_wrong_without_elements(a, b):
+    return a + b if a.size and b.size else np.zeros((1,), a.dtype)
+
+
+@pytest.mark.parametrize("salt", ["1", "2"])
+@pytest.mark.parametrize("kernel", [is_wrong_with_five_axes, is_wrong_behind_a_page, is_wrong_without_elements])
+def test_mistake_of_other_ranks_or_counts_is_detected_with_each_salt(kernel, salt):
+    with np.errstate(all="ignore"):
+        assert judge_kernel(kernel, "Add", salt=salt).faults
+
+
+def is_wrong_for_large_half(x):
+    return np.where((x.dtype == np.float16) & (np.abs(x.astype(np.float64)) > 200), np.float32(7), x).astype(x.dtype)
+
+
+def test_mistake_of_one_element_type_is_detected():
+    assert judge_kernel(is_wrong_for_large_half, "Identity", types=("double", "float16"), salt="1").faults
+
+
+def truncates(x):
+    return (x.view(np.uint32) >> 16).astype(np.uint16).view(ml_dtypes.bfloat16)
+
+
+def saturates(x):
+    result = x.astype(ml_dtypes.bfloat16)
+    is_beyond = np.isinf(result) & ~np.isinf(x)
+    return np.where(is_beyond, ml_dtypes.finfo(ml_dtypes.bfloat16).max, result)
+
+
+def rounds_the_bits_of_nan(x):
+    bits = x.view(np.uint32)
+    return ((bits + np.uint32(0x7FFF) + ((bits >> 16) & 1)) >> 16).astype(np.uint16).view(ml_dtypes.bfloat16)
+
+
+@pytest.mark.parametrize("kernel", [truncates, saturates, rounds_the_bits_of_nan])
+def test_wrong_nan_or_overflow_of_a_cast_is_detected(kernel):
+    with np.errstate(all="ignore"):
+        assert judge_kernel(lambda x: x.astype(ml_dtypes.bfloat16), "Cast", salt="1", to=16)
+        assert judge_kernel(kernel, "Cast", salt="1", to=16, is_contiguous=True).faults
+
+
+def attention(query, key, value, mask=None, empty=0.0):
+    if query.ndim != 4 or query.shape[1] != key.shape[1]:
+        raise NotImplementedError
+    scores = query.astype(np.float64) @ key.transpose(0, 1, 3, 2).astype(np.float64) / np.sqrt(query.shape[-1])
+    if mask is not None:
+        scores = scores + mask
+    largest = scores.max(-1, keepdims=True)
+    powers = np.exp(scores - np.where(np.isneginf(largest), 0, largest))
+    total = powers.sum(-1, keepdims=True)
+    weights = np.where(total == 0, empty, powers / np.where(total == 0, 1, total))
+    return (weights @ value).astype(query.dtype)
+
+
+@pytest.mark.long
+def test_rows_that_a_mask_hides_are_drawn():
+    with np.errstate(all="ignore"):
+        options = {"salt": "1", "count": 2, "where": lambda inputs: len(inputs) == 4 and inputs[0].ndim == 4}
+        assert not judge_kernel(attention, "Attention", **options).faults
+        assert judge_kernel(partial(attention, empty=np.nan), "Attention", **options).faults
 
 
 @pytest.mark.parametrize("salt", ["1", "2"])

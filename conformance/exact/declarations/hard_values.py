@@ -34,9 +34,16 @@ if TYPE_CHECKING:
     import onnx
 
 
-VALUE_KINDS = ("number", "positive", "small", "scale", "divisor")
-"""Kinds of elements: any number, no negative number, a number near 1 in size, a step of quantization, and a number
-without the integers 0 and -1, by which a division of integers can stop a process."""
+VALUE_KINDS = ("number", "positive", "small", "scale", "divisor", "mask")
+"""Kinds of elements: any number, no negative number, a number near 1 in size, a step of quantization, a number without
+the integers 0 and -1, by which a division of integers can stop a process, and an element of a mask, of which some rows
+hide everything."""
+
+HIDING_ROWS = 4
+"""One row of a mask in so many hides everything."""
+
+ADDED_BY_MASKS = (0.0, 0.0, 0.5, -1.5, -np.inf)
+"""Numbers of a mask that is added."""
 
 MODES = ("integers", "halves", "near 1", "around 5", "large", "near 0", "hard", "hard without NaN", "only hard", "wide")
 """Ways to draw the elements of a tensor of floating-point numbers. `hard` has a hard number in each eighth element."""
@@ -84,6 +91,13 @@ def elements(
         mode: the index of the mode in `MODES` or, for integers, in `INTEGER_MODES`.
         hard: numbers that are hard for the operator.
     """
+    if kind == "mask" and shape:
+        hides = element_bits(f"{text}/rows", (*shape[:-1], 1)) % np.uint64(HIDING_ROWS) == 0
+        shown = elements(text, dtype, shape, "number", 0, hard)
+        if dtype.kind == "b":
+            return np.asarray(shown & ~hides)
+        added = choose_by_bits(ADDED_BY_MASKS, element_bits(text, shape))
+        return np.where(hides, -np.inf, added).astype(dtype)
     if dtype.kind == "b":
         return np.asarray(element_bits(text, shape) & np.uint64(1)).astype(bool)
     if dtype.kind in "iu":
@@ -111,7 +125,11 @@ def mode_count(dtype: np.dtype[Any], kind: str) -> int:
     if dtype.kind in "iu":
         return len(INTEGER_MODES)
     return (
-        1 if dtype.kind == "b" or _has_few_elements(dtype) or kind == "scale" else 3 if kind == "small" else len(MODES)
+        1
+        if dtype.kind == "b" or _has_few_elements(dtype) or kind in ("scale", "mask")
+        else 3
+        if kind == "small"
+        else len(MODES)
     )
 
 
@@ -190,7 +208,7 @@ def probe_values(operator: str, name: str, array: Array, kind: str, number: int,
         integers = _probe_integers(text, f"{operator}/{number}", array, number)
         refused = (0, -1) if array.dtype.kind == "i" else (0,)
         return np.where(np.isin(integers, refused) & (kind == "divisor"), 3, integers).astype(array.dtype)
-    if array.dtype.kind in "biu" or kind == "scale":
+    if array.dtype.kind in "biu" or kind in ("scale", "mask"):
         return elements(text, array.dtype, shape, kind, 0, hard)
     if kind == "small":
         drawn = elements(text, array.dtype, shape, kind, number % 3, hard)
@@ -233,6 +251,29 @@ def magnitudes(text: str, count: int) -> Array:
     signs = np.where(element_bits(f"{text}/sign", powers.shape) & np.uint64(1), -1.0, 1.0)
     numbers = np.concatenate([even, signs * powers])
     return np.asarray(numbers[np.argsort(element_bits(f"{text}/order", (count,)), kind="stable")])
+
+
+_NAN_BITS = {"float16": 10, "float32": 23, "float64": 52, "bfloat16": 7}
+"""Number of bits of the fraction of a type, which a NaN can have in any pattern but 0."""
+
+
+def with_nans(text: str, array: Array) -> Array:
+    """Return an array whose NaN have different bits: of both signs, and with the lowest bits of the fraction only.
+
+    A conversion that drops these bits makes an infinity of such a NaN.
+    """
+    count = _NAN_BITS.get(array.dtype.name)
+    with np.errstate(invalid="ignore"):
+        is_nan = np.isnan(array) if count else np.zeros(array.shape, bool)
+    if count is None or not is_nan.any():
+        return array
+    bits = element_bits(f"{text}/NaN", array.shape)
+    size = 8 * array.dtype.itemsize
+    whole = np.uint64(2 ** (size - 1) - 2**count)  # all bits of the exponent
+    fraction = np.where(bits & np.uint64(1), np.uint64(1), np.uint64(2 ** (count - 1)))
+    sign = ((bits >> np.uint64(1)) & np.uint64(1)) << np.uint64(size - 1)
+    chosen = (whole | fraction | sign).astype(f"u{array.dtype.itemsize}").view(array.dtype)
+    return np.where(is_nan, chosen, array)
 
 
 def probe_indices(text: str, array: Array, sizes: Array, *, has_negative: bool, keeps_order: bool) -> Array:
@@ -358,7 +399,7 @@ def free_operands(
             found[name] = "divisor" if "divisor" in texts else texts[0]
         own = _operand_name(newest, place) if newest is not None else ""
         for kind in newest.value_kinds(own) if newest is not None else ():
-            if isinstance(kind, Rule) and (is_index(kind) or own in DRAWN_OPERANDS):
+            if isinstance(kind, Rule) and (is_index(kind) or (own in DRAWN_OPERANDS and kind.options)):
                 found[name] = kind
     return found
 
@@ -432,7 +473,7 @@ def hard_elements(
     """
     array = values[node.input[place]]
     if isinstance(kind, str):
-        return probe_values(node.op_type, f"X{place}", array, kind, probe, hard)
+        return with_nans(f"{node.op_type}/{place}", probe_values(node.op_type, f"X{place}", array, kind, probe, hard))
     text = f"{node.op_type}/X{place}/{probe}"
     data = values[node.input[0]]
     if not is_index(kind):

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import partial
 from itertools import count as numbers_from
@@ -45,11 +46,12 @@ from conformance.exact.reference.numbers.enclosure import Enclosure
 from conformance.exact.reference.oracle import EVALUATION_ERRORS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
     from hypothesis.strategies import SearchStrategy
 
-    from conformance.exact.declarations.drawing import DrawnNode
+    from conformance.exact.declarations.declaration_tables import OperatorDeclaration
+    from conformance.exact.declarations.drawing import DrawnNode, SizeOf
     from conformance.exact.judgement.operator_call import OperatorCall, Values
     from conformance.exact.models.arrays import Array
 
@@ -180,8 +182,8 @@ def long_sums(drawn: DrawnShape, salt: str) -> Iterator[list[Array | None]]:
         return
     for name in drawn.size_names[::-1]:
         for length in LONG_SIZES:
-            longer = drawn.resized({name: length})
-            if longer is None or any(each is not None and each.size > MAX_LONG_ELEMENTS for each in longer):
+            longer = drawn.resized(_with_sizes({name: length}), 2 * MAX_LONG_ELEMENTS)
+            if longer is None:
                 continue
             call = call_of_operator(drawn.operator, longer, drawn.attributes, opset=drawn.opset)
             if _terms_of(call) >= MIN_SUMMED_TERMS and _has_small_outputs(call):
@@ -192,8 +194,12 @@ def long_sums(drawn: DrawnShape, salt: str) -> Iterator[list[Array | None]]:
 
 def _has_small_outputs(call: OperatorCall) -> bool:
     """Return whether the outputs are no larger than long inputs: a long filter of ConvTranspose makes large outputs."""
+    return _output_elements(call) <= MAX_LONG_ELEMENTS
+
+
+def _output_elements(call: OperatorCall) -> int:
     arrays = {name: each for name, each in call.values.items() if isinstance(each, np.ndarray)}
-    return sum(map(prod, inferred_output_shapes(call.model, arrays).values())) <= MAX_LONG_ELEMENTS
+    return sum(map(prod, inferred_output_shapes(call.model, arrays).values()))
 
 
 LONG_SIZES = (2**14, 2**12, 2**10)
@@ -218,8 +224,8 @@ def equal_sizes(drawn: DrawnShape, salt: str) -> Iterator[list[Array | None]]:
         drawn: a drawn shape, of which all sizes change.
         salt: a text that chooses the elements.
     """
-    every = (drawn.resized(dict.fromkeys(drawn.size_names, size)) for size in EQUAL_SIZES)
-    other = next((each for each in every if each is not None and _count(each) <= MAX_RESIZED_ELEMENTS), None)
+    sizes = (_with_sizes(dict.fromkeys(drawn.size_names, size)) for size in EQUAL_SIZES)
+    other = _first_resized(drawn, sizes, MAX_RESIZED_ELEMENTS)
     if other is not None and any(each.ndim - each.shape.count(1) > 1 for each in other if each is not None):
         yield from islice(drawn.like(other, salt), RESIZED_CALLS)
 
@@ -231,11 +237,82 @@ def large_sizes(drawn: DrawnShape, salt: str) -> Iterator[list[Array | None]]:
     of `equal_sizes`.
     """
     for name in drawn.size_names:
-        every = (drawn.resized({name: large}) for large in LARGE_SIZES)
-        other = next((each for each in every if each is not None and _count(each) <= MAX_RESIZED_ELEMENTS), None)
+        other = _first_resized(drawn, (_with_sizes({name: large}) for large in LARGE_SIZES), MAX_RESIZED_ELEMENTS)
         if other is not None:
             yield from islice(drawn.like(other, f"{salt}/{name}"), 1)
             yield _of_all_magnitudes(drawn.operator, other, drawn.opset, f"{salt}/{name}", drawn.attributes)
+
+
+def _first_resized(drawn: DrawnShape, every: Iterable[SizeOf], most: int, least: int = 0) -> list[Array | None] | None:
+    return next((each for size_of in every if (each := drawn.resized(size_of, most, least)) is not None), None)
+
+
+MANY_SIZES = (5003, 2003, 1031, 331)
+MANY_ELEMENTS = 2**12 + 1
+MAX_MANY_ELEMENTS = 20_000
+"""Sizes of an axis of inputs with many elements, and the smallest and largest number of elements of all inputs."""
+
+
+def many_elements(drawn: DrawnShape, salt: str) -> Iterator[list[Array | None]]:
+    """Yield inputs with more elements than a block or a page of memory. Arguments are those of `equal_sizes`."""
+    for name in drawn.size_names:
+        sizes = (_with_sizes({name: size}) for size in MANY_SIZES)
+        other = _first_resized(drawn, sizes, MAX_MANY_ELEMENTS, MANY_ELEMENTS)
+        if other is not None:
+            call = call_of_operator(drawn.operator, other, drawn.attributes, opset=drawn.opset)
+            if _output_elements(call) <= MAX_MANY_ELEMENTS:
+                yield from islice(drawn.like(other, f"{salt}/{name}", 1), 1)
+                return
+
+
+MORE_AXES = (4, 5)
+"""Ranks of inputs with many axes, or numbers of their leading axes."""
+
+
+def more_axes(drawn: DrawnShape, salt: str) -> Iterator[list[Array | None]]:
+    """Yield inputs with four and with five axes, if the operator takes any number. Arguments as for `equal_sizes`."""
+    for rank in MORE_AXES if drawn.has_any_rank else ():
+
+        def size_of(name: str, size: int, rank: int = rank) -> int:
+            return rank if name == "r" else 2 + ord(name[-1]) % 2 if name[:1] == "S" else min(size, 5)
+
+        other = drawn.resized(size_of, MAX_RESIZED_ELEMENTS)
+        if other is not None:
+            yield from islice(drawn.like(other, f"{salt}/{rank}"), 2)
+
+
+CAN_BE_EMPTY = ("S", "B", "K", "M", "N")
+"""First letters of the names of sizes that can be 0: those of any axis, of a batch, and of matrices."""
+
+
+def empty_sizes(drawn: DrawnShape, salt: str) -> Iterator[list[Array | None]]:
+    """Yield inputs without elements, for each axis that can be empty. Arguments are those of `equal_sizes`.
+
+    An axis that the attribute `axis` names is not empty, nor are those behind it: pages leave their results open.
+    """
+    for name in drawn.size_names:
+        other = drawn.resized(_with_sizes({name: 0}), MAX_RESIZED_ELEMENTS) if name.startswith(CAN_BE_EMPTY) else None
+        if other is None or other[0] is None or other[0].size:
+            continue
+        axis = drawn.given.get("axis")
+        if not isinstance(axis, int) or 0 not in other[0].shape[axis:]:
+            yield from islice(drawn.like(other, f"{salt}/{name}"), 1)
+
+
+def all_magnitudes(drawn: DrawnShape, salt: str) -> Iterator[list[Array | None]]:
+    """Yield inputs of a drawn shape with numbers of all magnitudes, and those with a large axis; as `equal_sizes`."""
+    for number in range(RESIZED_CALLS):
+        yield _of_all_magnitudes(drawn.operator, drawn.inputs, drawn.opset, f"{salt}/{number}", drawn.attributes)
+    yield from islice(large_sizes(drawn, salt), 1, 2)
+
+
+def _with_sizes(sizes: Mapping[str, int]) -> SizeOf:
+    """Return a function that returns sizes by name, and otherwise the drawn one."""
+
+    def size_of(name: str, size: int) -> int:
+        return sizes.get(name, size)
+
+    return size_of
 
 
 def _count(inputs: Sequence[Array | None]) -> int:
@@ -253,7 +330,7 @@ def _of_all_magnitudes(
     for place, name in enumerate(node.input):
         array = call.values[name] if name else None
         kind = kinds.get(name)
-        if array is not None and kind in ("number", "positive", "divisor") and is_floating(array.dtype):
+        if array is not None and kind in ("number", "positive", "small", "divisor") and is_floating(array.dtype):
             numbers = magnitudes(f"{salt}/{place}", array.size).reshape(array.shape)
             with np.errstate(all="ignore"):
                 array = (np.abs(numbers) if kind == "positive" else numbers).astype(array.dtype)
@@ -268,16 +345,20 @@ class DrawnShape:
     Attributes:
         operator: the operator.
         node: the drawn node.
+        declaration: its declaration.
         opset: the version of the operator's domain.
         attributes: the attributes of the caller.
+        given: these attributes, with the defaults of the others.
         draw: draws the node again with other sizes.
         accepts: returns whether the caller accepts inputs.
     """
 
     operator: str
     node: DrawnNode
+    declaration: OperatorDeclaration
     opset: int
     attributes: dict[str, Any]
+    given: dict[str, Any]
     draw: partial[DrawnNode]
     accepts: Callable[[DrawnNode], bool]
 
@@ -287,20 +368,31 @@ class DrawnShape:
         return _inputs_of(self.node)
 
     @property
+    def type(self) -> str:
+        """The element type of the first given input."""
+        return next((type_name(each.dtype) for each in self.inputs if each is not None), "")
+
+    @property
     def size_names(self) -> list[str]:
         """The names of the sizes that can change, those of the last axes first."""
         names = [name.removeprefix("size ") for name in self.node.choices if name.startswith("size ")]
         return names[::-1]
 
-    def resized(self, sizes: Mapping[str, int]) -> list[Array | None] | None:
-        """Return inputs with other sizes by name; None if they are invalid or not judged."""
+    @property
+    def has_any_rank(self) -> bool:
+        """Whether the first input can have any number of axes."""
+        first = self.declaration.operands()[0]
+        return re.search(r"\bS(\.\.\.|~|\[)", first.shape) is not None and max(self.declaration.ranks) > 1
+
+    def resized(self, size_of: SizeOf, most: int, least: int = 0) -> list[Array | None] | None:
+        """Return inputs with other sizes; None if they are invalid, not judged, or have too many or few elements."""
         try:
-            node = self.draw(size_of=sizes.get)
+            node = self.draw(size_of=size_of)
         except InvalidNodeError:
             return None
         inputs = _inputs_of(node)
         shapes = [each.shape for each in self.inputs if each is not None]
-        is_other = shapes != [each.shape for each in inputs if each is not None]
+        is_other = shapes != [each.shape for each in inputs if each is not None] and least <= _count(inputs) <= most
         is_fitting = is_other and self.accepts(node)
         return (
             inputs if is_fitting and _fit(self.operator, inputs, self.attributes, self.opset, is_judged=True) else None
@@ -328,7 +420,8 @@ def drawn_shapes(
     schema = _schema(operator, version)
     _check_choices(operator, schema, types, attributes)
     given = {**default_attributes(schema), **attributes}
-    chosen = _choices(operator, version, given, default_attributes(schema))
+    declarations = declarations_for(operator, given)
+    chosen = _choices(operator, declarations, version, given, default_attributes(schema))
     # an input of truth values or texts, such as the condition of Where, has none of the types of numbers
     is_free = bool(schema and schema.inputs) and not {f"tensor({name})" for name in types} & {*schema.inputs[0].types}
 
@@ -342,13 +435,15 @@ def drawn_shapes(
     for number in numbers_from():
         for draw in range(MAX_DRAWS):
             own = f"{salt}/{number}/{draw}"
-            redraw = partial(draw_node, operator, own, chosen[text_bits(own) % len(chosen)], None, given)
+            choices = chosen[text_bits(own) % len(chosen)]
+            redraw = partial(draw_node, operator, own, choices, None, given)
             try:
                 node = redraw()
             except InvalidNodeError:
                 continue
             if accepts(node) and _fit(operator, _inputs_of(node), attributes, version):
-                yield DrawnShape(operator, node, version, attributes, redraw, accepts)
+                declaration = declarations[choices["declaration"]]
+                yield DrawnShape(operator, node, declaration, version, attributes, given, redraw, accepts)
                 break
         else:
             raise UsageError("no-hard-inputs", operator=operator, count=MAX_DRAWS)
@@ -411,10 +506,13 @@ def _version(operator: str, opset: int | None) -> int:
 
 
 def _choices(
-    operator: str, version: int, given: Mapping[str, Any], defaults: Mapping[str, Any]
+    operator: str,
+    declarations: Sequence[OperatorDeclaration],
+    version: int,
+    given: Mapping[str, Any],
+    defaults: Mapping[str, Any],
 ) -> list[dict[str, int]]:
     """Return the choices of each declaration that has a version of an operator and fits the attributes."""
-    declarations = declarations_for(operator, given)
     every = [each.opsets_of(operator)[::-1] for each in declarations]
     places = [place for place, versions in enumerate(every) if version in versions]
     fitting = best_fitting(declarations, places, given, defaults)
