@@ -164,6 +164,10 @@ def _run_command() -> int:
         storage = _storage_error(error)
         _print_error(storage.problem, storage.hint, storage.code, with_code=invocation.is_verbose)
         return ExitStatus.USAGE
+    except MemoryError as error:
+        lacking = StorageError("out-of-memory", reason=str(error) or "the system gives no more")
+        _print_error(lacking.problem, lacking.hint, lacking.code, with_code=invocation.is_verbose)
+        return ExitStatus.USAGE
     except Exception as error:  # noqa: BLE001 - any other exception is an internal error, printed without a traceback
         from conformance.base.plugins import wrong_dependency
 

@@ -117,6 +117,15 @@ def test_internal_error_on_valid_model_exits_with_3(command, here, monkeypatch):
     assert len(list(here.glob("onnx-conformance-fault-*.txt"))) == 1
 
 
+def test_lack_of_memory_exits_with_2(command, here, monkeypatch):
+    def broken(_):
+        return bytearray(2**62)
+
+    monkeypatch.setattr("conformance.own.hazard_counts.analyse_argmaxes", broken)
+    onnx.save(chain(1), here / "model.onnx")
+    assert_bad_input(command("hazards", "model.onnx", "--verbose"), "storage.out-of-memory")
+
+
 def test_internal_error_on_invalid_model_shows_checker_message(command, here, monkeypatch):
     def broken(_):
         raise ZeroDivisionError("our own")

@@ -500,8 +500,17 @@ def _has_same_elements(first: Array, second: Array) -> bool:
     if first.dtype.kind not in "fV":  # NumPy takes bfloat16 for a type of bytes
         return bool(np.all(first == second))
     word = f"u{first.dtype.itemsize}"
-    is_nan = np.isnan(first.astype(np.float64)) & np.isnan(second.astype(np.float64))
-    return bool(np.all((first.view(word) == second.view(word)) | is_nan))
+    whole = first.ravel(), second.ravel()
+    for start in range(0, first.size, _COMPARED_ELEMENTS):
+        own, other = (each[start : start + _COMPARED_ELEMENTS] for each in whole)
+        differs = own.view(word) != other.view(word)
+        if not all(np.isnan(each[differs].astype(np.float64)).all() for each in (own, other)):
+            return False
+    return True
+
+
+_COMPARED_ELEMENTS = 2**20
+"""Number of elements that are compared at once, because values of 1 GiB leave little memory."""
 
 
 def _is_same_entry(first: Any, second: Any) -> bool:

@@ -10,7 +10,7 @@ from batches import for_each
 from onnx import TensorProto, helper
 
 from conformance.corpus.cases.case_loading import ExpectedTensor, _decode_tensor
-from conformance.exact.models.arrays import array_of, dtype_of, tensor_of, type_name, type_number
+from conformance.exact.models.arrays import array_of, dtype_of, have_same_bits, tensor_of, type_name, type_number
 from conformance.exact.models.summaries import tensor_preview
 from conformance.run.judging.compare import compare_output
 
@@ -81,3 +81,13 @@ def test_bfloat16_tensor_is_valid_for_the_checker():
         opset_imports=[helper.make_opsetid("", 16)],
     )
     assert onnx.checker.check_model(model, full_check=True) is None
+
+
+@pytest.mark.parametrize("dtype", [np.float32, ml_dtypes.bfloat16])
+def test_bits_of_every_block_are_compared_but_for_those_of_nan(dtype: type) -> None:
+    first = np.zeros(2**20 + 2, dtype)
+    second = first.copy()
+    first[-1], second[-1] = np.nan, -np.float32(np.nan)
+    assert have_same_bits(first, second)
+    second[-2] = -0.0
+    assert not have_same_bits(first, second)
