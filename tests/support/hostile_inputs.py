@@ -124,9 +124,53 @@ def _sparse(elements: int) -> onnx.ModelProto:
     return model
 
 
+def _open_sizes(names: list[str]) -> onnx.ModelProto:
+    """Return a model with an input for each name of its only dimension."""
+    model = model_of((2, 3))
+    model.graph.input.extend(
+        helper.make_tensor_value_info(f"I{number}", TensorProto.FLOAT, [name]) for number, name in enumerate(names)
+    )
+    return model
+
+
+def _loops(depth: int, trips: str, *, outputs: bool = False) -> onnx.ModelProto:
+    """Return a model of nested Loops, each of a number of trips: 10,000, or no limit.
+
+    Args:
+        depth: the number of Loops in one another.
+        trips: `n` for 10,000, or empty for no limit.
+        outputs: whether the outermost Loop has an output for each trip.
+    """
+    nodes = "o0 = Add (a0, a0)"
+    for level in range(depth):
+        scanned, output, last = (", float[2, 3] s", ", S", "s = Neg (a0)") if outputs else ("", "", "")
+        given, made = f"bool d{level}, float[2, 3] a{level}", f"bool e{level}, float[2, 3] o{level}"
+        body = f"b (int64 i{level}, {given}) => ({made}{scanned})"
+        inner = "X" if level == depth - 1 else f"a{level + 1}"
+        inside = f"e{level} = Identity (d{level}) {nodes} {last}"
+        nodes = f"o{level + 1}{output} = Loop <body = {body} {{ {inside} }}> ({trips}, yes, {inner})"
+    return _parsed(
+        f"n = Constant <value_int = 10000> () yes = Constant <value = bool {{1}}> () {nodes} Y = Identity (o{depth})"
+    )
+
+
+def _doubled_text(times: int) -> onnx.ModelProto:
+    """Return a model in which each node doubles a text."""
+    nodes = " ".join(f"v{number + 1} = StringConcat (v{number}, v{number})" for number in range(times))
+    text = f'<ir_version: 10, opset_import: ["": 21]> m (string[1] v0) => (string[1] v{times}) {{ {nodes} }}'
+    return onnx.parser.parse_model(text)
+
+
 _BRANCHES = "If (c) <then_branch: graph = @g, else_branch: graph = @g>"
 """A node of which both branches are the attribute g of a call."""
 
+
+ENORMOUS: dict[str, Callable[[Path], onnx.ModelProto]] = {
+    "endless Loop": lambda _: _loops(1, "", outputs=True),
+    "10^12 inner trips": lambda _: _loops(3, "n"),
+    "text of 2^34 letters": lambda _: _doubled_text(34),
+}
+"""By kind, a function that returns a model whose work is enormous, so that another runtime than the reference hangs."""
 
 MODELS: dict[str, Callable[[Path], onnx.ModelProto]] = {
     "calls of 320 MiB": lambda _: _calls_of_a_large_function(),
@@ -162,6 +206,9 @@ MODELS: dict[str, Callable[[Path], onnx.ModelProto]] = {
     "50,000 operands": lambda _: _parsed(f"Y = Sum ({', '.join(['X'] * 50_000)})"),
     "shifted floats": lambda _: _parsed('Y = BitShift <direction = "LEFT"> (X, X)'),
     "forged name": lambda _: model_of((2, 3), FORGED),
+    "1000 open sizes": lambda _: _open_sizes([f"n{number}" for number in range(1000)]),
+    "sum of 2^19 sizes": lambda _: _open_sizes(["+".join(["n"] * 2**19)]),
+    **ENORMOUS,
     "6 nested If": lambda _: _nested(6),
 }
 """By kind, a function that returns a model whose other files are in a folder."""

@@ -7,6 +7,7 @@ any `NumberSystem`. The result depends only on the model and the inputs, not on 
 from __future__ import annotations
 
 from contextlib import suppress
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -102,7 +103,11 @@ class Graph:
         Raises:
             Unsupported: the number of inputs is wrong, or a node cannot be evaluated.
         """
-        return self.evaluate([_to_value(array, system) for array in inputs], system)
+        token = _evaluated.set([0])
+        try:
+            return self.evaluate([_to_value(array, system) for array in inputs], system)
+        finally:
+            _evaluated.reset(token)
 
     def evaluate(self, inputs: Sequence[Value], system: NumberSystem) -> list[Value]:
         """Return the outputs for inputs that are already tensors of the number system.
@@ -113,6 +118,10 @@ class Graph:
         names = self.all_inputs if len(inputs) == len(self.all_inputs) else self.required_inputs
         if len(inputs) != len(names):
             raise Unsupported(f"the graph has {len(names)} inputs, not {len(inputs)}")
+        count = _evaluated.get([0])
+        count[0] += len(self.nodes)
+        if count[0] > MAX_EVALUATED_NODES:
+            raise Unsupported(f"its subgraphs evaluate more than {MAX_EVALUATED_NODES:,} nodes")
         values = {name: system.from_array(array) for name, array in self.initializers.items()}
         values.update(zip(names, inputs, strict=True))
         try:
@@ -126,6 +135,13 @@ class Graph:
         except KeyError as error:
             raise Unsupported(f"no node computes the value {error}") from error
 
+
+MAX_EVALUATED_NODES = 2**16
+"""Maximum number of nodes that a run evaluates, those of subgraphs as often as they run. A step of a Loop costs little,
+so that nested Loops would run for years."""
+
+_evaluated: ContextVar[list[int]] = ContextVar("_evaluated")
+"""The number of nodes that the current run has evaluated."""
 
 MAX_EXACT_ELEMENTS = 2**23
 """Maximum number of elements of an output that is computed exactly; each is an object that takes 100 bytes."""

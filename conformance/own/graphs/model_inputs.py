@@ -19,6 +19,7 @@ import shlex
 import tokenize
 import zipfile
 import zlib
+from collections import Counter
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from itertools import chain, combinations, cycle, groupby, islice
@@ -866,6 +867,17 @@ GROWING = tuple(2**power for power in range(2, 11))
 MAX_TRIED_SIZES = 32
 """Maximum number of sizes that are tried on a subject."""
 
+MAX_INFERRED_NODES = 2**20
+MIN_INFERRED_SIZES = 4
+"""Maximum number of nodes and inputs whose shapes are inferred for all sizes together, and minimum number of sizes that
+are tried so. The sizes after these are tried only on a subject."""
+
+MAX_SUMS = 64
+"""Maximum number of sums of two dimensions that are tried as the size of a third one."""
+
+MAX_SUM_LENGTH = 256
+"""Maximum number of characters of the name of a dimension that is read as a sum."""
+
 MAX_INPUT_ELEMENTS = 2**24
 """Maximum number of elements of an input with chosen sizes."""
 
@@ -908,15 +920,15 @@ def size_candidates(model: onnx.ModelProto, given: Mapping[str, tuple[int, ...]]
         for size, known in zip(value.type.tensor_type.shape.dim, DeclaredInput.of(value).shape or (), strict=True)
         if known is None and size.dim_param not in given
     ]
-    candidates = list(_candidates(values, given)) if open_dimensions else [_shapes(values, given, _default_size)]
-    if len(candidates) == 1:
-        yield candidates[0]
+    if not open_dimensions:
+        yield _shapes(values, given, _default_size)
         return
     skeleton = _without_large_constants(model)
+    inferred = max(MIN_INFERRED_SIZES, MAX_INFERRED_NODES // (len(model.graph.node) + len(model.graph.input)))
     contradicting: list[Shapes] = []
     empty: list[Shapes] = []
-    for candidate in candidates:
-        fault = _fault(skeleton, {**given, **candidate})
+    for number, candidate in enumerate(_candidates(values, given)):
+        fault = _fault(skeleton, {**given, **candidate}) if number < inferred else _CONTRADICTION
         if fault is None:
             yield candidate
         else:
@@ -939,12 +951,12 @@ def _candidates(values: Sequence[onnx.ValueInfoProto], given: Mapping[str, tuple
     choices += [_equal_sizes(size) for size in GROWING]
     default = _shapes(values, given, _default_size)
     found: list[Shapes] = []
-    sums = (_shapes(values, {**given, **total}, _default_size) for total in _sums(values, given))
-    for candidate in (default, *sums, *(_shapes(values, given, choose) for choose in choices)):
+    sums = (_shapes(values, {**given, **total}, _default_size) for total in islice(_sums(values, given), MAX_SUMS))
+    for candidate in chain([default], sums, (_shapes(values, given, choose) for choose in choices)):
         is_small = all(math.prod(shape) <= MAX_INPUT_ELEMENTS for shape in candidate.values())
         if candidate not in found and (is_small or not found):
             found.append(candidate)
-    yield from found
+            yield candidate
 
 
 def _sums(values: Sequence[onnx.ValueInfoProto], given: Mapping[str, tuple[int, ...]]) -> Iterator[Shapes]:
@@ -955,10 +967,12 @@ def _sums(values: Sequence[onnx.ValueInfoProto], given: Mapping[str, tuple[int, 
         for size in value.type.tensor_type.shape.dim
         if size.dim_param and not _terms(size.dim_param)
     }
-    for name in sizes:
+    counts = Counter(sizes.values())
+    for name, own in sizes.items():
         if name not in given:
-            others = [size for other, size in sizes.items() if other != name]
-            for total in sorted({one + other for one, other in combinations(others, 2)}):
+            others = (counts - Counter([own])).items()
+            distinct = [size for size, count in others for _ in range(min(count, 2))]
+            for total in sorted({one + other for one, other in combinations(distinct, 2)}):
                 yield {name: (total,)}
 
 
@@ -1006,11 +1020,12 @@ def _shapes(
 ) -> Shapes:
     """Return a shape of each input; the first dimension of a name decides for all dimensions of this name."""
     named = {name: shape[0] for name, shape in given.items() if len(shape) == 1}
+    declared = {value.name: DeclaredInput.of(value).shape or () for value in values}
     places = [
         (value, axis, size.dim_param)
         for value in values
         for axis, size in enumerate(value.type.tensor_type.shape.dim)
-        if DeclaredInput.of(value).shape[axis] is None  # type: ignore[index] # the shape is known
+        if declared[value.name][axis] is None
     ]
     for value, axis, name in places:
         if name and not _terms(name):
@@ -1020,16 +1035,15 @@ def _shapes(
         for value, axis, name in places
     }
     return {
-        value.name: tuple(
-            sizes[value.name, axis] if size is None else size
-            for axis, size in enumerate(DeclaredInput.of(value).shape or ())
-        )
-        for value in values
+        name: tuple(sizes[name, axis] if size is None else size for axis, size in enumerate(shape))
+        for name, shape in declared.items()
     }
 
 
 def _terms(name: str) -> list[str]:
     """Return the terms of the name of a dimension that is a sum; an empty list for another name."""
+    if len(name) > MAX_SUM_LENGTH:
+        return []
     parts = _SUM.split(name.strip())
     return parts if len(parts) > 1 and all(part.isidentifier() or part.isdecimal() for part in parts) else []
 

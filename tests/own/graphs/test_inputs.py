@@ -29,6 +29,7 @@ from conformance.own.graphs.model_inputs import (
     other_inputs,
     random_texts,
     read_inputs,
+    size_candidates,
 )
 from conformance.own.graphs.reading import LoadedModel
 from conformance.subjects.calling.subject_names import Subject
@@ -290,6 +291,14 @@ def test_chosen_sizes_leave_no_tensor_empty(text: str, given: Any, chosen: Any) 
             if size.dim_param == "total":
                 size.dim_param = "past + length"
     assert choose_sizes(model, given) == chosen
+
+
+@pytest.mark.parametrize(("open_inputs", "most"), [(200, 110), (4, 20)])
+def test_sizes_of_many_open_inputs_are_few(open_inputs: int, most: int) -> None:
+    inputs = ", ".join(f"float[n{number}] X{number}" for number in range(open_inputs))
+    candidates = [*size_candidates(parsed(f"({inputs}) => (float[n0] Y) {{ Y = Abs(X0) }}"), {})]
+    assert len(candidates) <= most
+    assert candidates[0] == {f"X{number}": (2,) for number in range(open_inputs)}
 
 
 class CountsNothingAsOne(Computes):
