@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from conformance.base.errors import ExitStatus, SubjectError
-from conformance.base.files.atomic_write import check_empty
+from conformance.base.errors import ExitStatus
 from conformance.base.serialization.printable_text import print_line, print_progress
 from conformance.base.verdicts import Level
 from conformance.commands.command_options import FailLevel, add_options, print_written_reports
@@ -17,8 +16,9 @@ from conformance.run.report.report_files import ReportFiles
 from conformance.subjects.isolation.protocol import Limits
 
 if TYPE_CHECKING:
-    from conformance.own.blame.blame_session import Request, Session
-    from conformance.own.blame.verdict import BlameVerdict
+    from collections.abc import Callable, Sequence
+
+    from conformance.own.blame.model_blame import BlameObserver
 
 
 @add_options
@@ -55,80 +55,70 @@ def blame(
     Exit status: 0 if there is no difference or both are admissible, 1 for every other answer, 2 if the command line or
     a file is wrong.
     """
-    from conformance.own.blame.blame_report import judged_text, step_lines, write_reports, write_reproduction
-    from conformance.own.blame.blame_session import Session, compared_subjects, prepared_request
-    from conformance.own.blame.document import read_document
+    from conformance.own.blame.blame_session import compared_subjects
+    from conformance.own.blame.model_blame import BlameRequest, blame_models
     from conformance.own.blame.model_comparison import OpenSubjects
     from conformance.studies.history.first_bad_release import releases_worth_comparing
     from conformance.studies.history.release_blame import ReleaseOptions, blame_case, blame_model
 
-    first, second, rewriter = compared_subjects(
+    ways = compared_subjects(
         backend or [], optimizer, has_second_model=second_model is not None, has_releases=bool(releases)
     )
     reports = ReportFiles.of(json=json, html=html)
-    if output is not None:
-        check_empty(output)
     limits = Limits.for_large_outputs(timeout)
     opened = OpenSubjects(limits, in_process=no_isolation)
-    takes_output = reports.take_standard_output
-    searched = ReleaseOptions(releases, install, store, opened, limits, takes_output)
+    show = partial(print_line, err=reports.take_standard_output)
+    searched = ReleaseOptions(releases, install, store, opened, limits, reports.take_standard_output)
     if releases and not model.exists():
-        has_fault = blame_case(str(model), rewriter or second, searched, data, json, output)
+        has_fault = blame_case(str(model), ways[2] or ways[1], searched, data, json, output)
         raise typer.Exit(ExitStatus.FAILS if has_fault else ExitStatus.PASSES)
-    known = None if resume is None or (resume == json and not resume.exists()) else read_document(resume)
-    ways = (first, second, rewriter)
-    values = input_value or ()
-    with prepared_request(
-        (model, second_model), ways, opened, seconds, inputs=inputs, shapes=shape or (), values=values, seed=seed
-    ) as prepared:
-        _print_inputs(prepared.given or prepared, takes_output)
-        request = prepared
-        if releases:
-            has_fault, at_release = blame_model(prepared, searched)
-            if at_release is None:
-                raise typer.Exit(ExitStatus.FAILS if has_fault else ExitStatus.PASSES)
-            request = at_release
-
-        def show(name: str) -> None:
-            print_progress("")
-            for line in step_lines(name, session.document):
-                print_line(line, err=takes_output)
-
-        session = Session(request, opened, show, print_progress, known, partial(releases_worth_comparing, store))
-        fails = _run(session, json, html).fails(Level(fail_level))
-        write_reports(session, json, html, passes=not fails, folder=output if session.reduced else None)
+    request = BlameRequest(
+        model,
+        ways,
+        opened,
+        second_model,
+        inputs,
+        shape or (),
+        input_value or (),
+        seed,
+        Level(fail_level),
+        json,
+        html,
+        output,
+        resume,
+        seconds,
+        partial(blame_model, options=searched) if releases else None,
+        partial(releases_worth_comparing, store),
+    )
+    result = blame_models(request, _observer(show))
+    if result.verdict is not None:
         print_written_reports(reports)
-        if output is not None and session.reduced is not None:
-            write_reproduction(output, session)
-            print_line(f"Wrote {output}.", err=takes_output)
-        outcome = [each for each in ("FAILED" if fails else "PASSED", judged_text(session.document.steps)) if each]
-        print_line(": ".join(outcome), err=takes_output)
-        if fails:
-            raise typer.Exit(ExitStatus.FAILS)
+        if result.reproduction is not None:
+            show(f"Wrote {result.reproduction}.")
+        show(": ".join(filter(None, ("FAILED" if result.fails else "PASSED", result.judged))))
+    if result.fails:
+        raise typer.Exit(ExitStatus.FAILS)
 
 
-def _print_inputs(request: Request, takes_output: bool) -> None:
-    """Print the outputs of two models that have no counterpart, and the inputs that are rounded or chosen."""
-    from conformance.own.graphs.model_inputs import chosen_text
+def _observer(show: Callable[[str], None]) -> BlameObserver:
+    from conformance.own.blame.model_blame import BlameObserver
 
-    if request.models is not None and request.models.unmatched:
-        print_line(f"Outputs without counterpart: {', '.join(request.models.unmatched)}", err=takes_output)
-    if request.models is not None and request.models.rounded:
-        print_line(f"Inputs of another type, rounded for both: {', '.join(request.models.rounded)}", err=takes_output)
-    if request.data_sets[0].chosen:
-        print_line(chosen_text(request.data_sets[0].chosen), err=takes_output)
+    class Observer(BlameObserver):
+        """Shows the progress and the results in the terminal."""
 
+        def progress(self, text: str) -> None:
+            print_progress(text)
 
-def _run(session: Session, json: Path | None, html: Path | None) -> BlameVerdict:
-    """Run a session; if it is interrupted, write the steps that ended."""
-    from conformance.own.blame.blame_report import write_reports
+        def inputs_chosen(self, lines: Sequence[str]) -> None:
+            for line in lines:
+                show(line)
 
-    try:
-        return session.run()
-    except (KeyboardInterrupt, SubjectError) as error:
-        print_progress("")
-        if session.has_news:
-            write_reports(session, json, html, passes=False)
-            if json is not None and isinstance(error, SubjectError):
-                print_line(f"Continue with the same options and --resume {json}", err=True)
-        raise
+        def step_ended(self, lines: Sequence[str]) -> None:
+            for line in lines:
+                show(line)
+
+        def interrupted(self, document: Path | None) -> None:
+            if document is not None:
+                print_line(f"Continue with the same options and --resume {document}", err=True)
+
+    return Observer()

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from conformance.base.errors import UsageError
-from conformance.base.files.atomic_write import write_folder, write_json_atomically
+from conformance.base.files.atomic_write import check_empty, write_folder, write_json_atomically
 from conformance.base.serialization.printable_text import print_line, print_lines
 from conformance.corpus.cases.case_loading import load_case
 from conformance.corpus.cases.corpus import bundled_corpus_path, find_case, open_corpus
@@ -85,6 +85,8 @@ def blame_case(
         json: file for the search, or None.
         output: folder for the reproduction, or None.
     """
+    if output is not None:
+        check_empty(output)
     corpus = open_corpus(data or bundled_corpus_path())
     entry = find_case(corpus, case)
     stored = StoredAnswers(options.store, named, entry, corpus.digest) if options.store.is_dir() else None

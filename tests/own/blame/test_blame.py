@@ -25,6 +25,7 @@ from conformance.own.blame.blame_report import draw_graph, folder_files, issue_t
 from conformance.own.blame.blame_session import Request, Session, quantization_steps, with_steps
 from conformance.own.blame.difference import Difference, OutputDifference, find_difference
 from conformance.own.blame.document import BlameDocument, decode_document
+from conformance.own.blame.model_blame import BlameObserver, BlameRequest, blame_models
 from conformance.own.blame.model_comparison import Computation, Failure, OpenSubjects
 from conformance.own.blame.passes import Passes, PassSearch, likely_passes, minimize
 from conformance.own.blame.verdict import BlameOutcome
@@ -115,6 +116,43 @@ def test_rewrite_wrong_in_one_pass_of_ten_names_pass_and_node(long_model: Loaded
     assert session.reduced is not None
     assert session.reduced.arrays[0].size == 1
     assert not session.reduced.model.graph.initializer
+
+
+class Recorded(BlameObserver):
+    """The lines of each step."""
+
+    def __init__(self) -> None:
+        self.steps: list[list[str]] = []
+
+    def step_ended(self, lines: Sequence[str]) -> None:
+        self.steps.append([*lines])
+
+
+def test_comparison_as_a_function_writes_the_reports_and_prints_nothing(
+    long_model: LoadedModel, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ways = (
+        subject_named("correct", SubjectKind.BACKEND),
+        subject_named("correct", SubjectKind.BACKEND),
+        subject_named("wrong_in_one_pass", SubjectKind.OPTIMIZER),
+    )
+    asked = BlameRequest(
+        long_model.path,
+        ways,
+        OpenSubjects(Limits(20), in_process=True),
+        json=tmp_path / "blame.json",
+        output=tmp_path / "reproduction",
+    )
+    recorded = Recorded()
+    result = blame_models(asked, recorded)
+    assert result.fails
+    assert result.verdict is not None
+    assert result.verdict.outcome is BlameOutcome.OPTIMIZER_WRONG
+    assert result.reproduction == asked.output
+    assert len(recorded.steps) > 3
+    assert decode_json((tmp_path / "blame.json").read_bytes())["steps"]["passes"]["names"] == ["pass_6"]
+    assert [*(tmp_path / "reproduction").iterdir()]
+    assert capsys.readouterr().out == ""
 
 
 def test_two_passes_wrong_together_are_both_named(long_model: LoadedModel) -> None:
