@@ -98,10 +98,11 @@ def audit(
     with prepare_audit(request) as prepared:
         expectations = read_expectations_by_subject(expect, prepared.subject_texts, CORPUS) if expect else {}
         result = prepared.run(_observer(show))
-    if output is not None and write_cases(output, (case for each in result.audits for case in each.cases)):
-        show(f"Wrote {output}.")
     has_reports = bool(reports.paths or expectations)
     reported = report_audit(result, reports, expectations) if has_reports else result.unreported
+    # the corpus is last: an interrupted command can be repeated, and replaces a report, but not a corpus
+    if output is not None and write_cases(output, (case for each in result.audits for case in each.cases)):
+        show(f"Wrote {output}.")
     print_written_reports(reports)
     for reason in reported.reasons:
         show_outcome(f"  {reason}")

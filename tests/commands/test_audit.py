@@ -122,6 +122,13 @@ def test_bad_input_is_refused_and_leaves_nothing_behind(command, model, here, ar
     assert sorted(path.name for path in here.iterdir()) == before
 
 
+def test_audit_whose_report_cannot_be_written_can_be_repeated(command, model, here):
+    wrong = ("-b", "fake_subject:always_wrong", "--no-isolation", "--output", "cases")
+    assert command("audit", model, *wrong, "--html", "/dev/full").status == 2
+    assert command("audit", model, *wrong, "--html", "a.html").status == 1
+    assert (here / "cases" / "manifest.json").exists()
+
+
 @pytest.mark.programs
 @pytest.mark.parametrize("fault", ["closes_stdout", "not_a_number"])
 def test_subject_that_hangs_or_returns_garbage_is_reported(command, model, here, fault):
