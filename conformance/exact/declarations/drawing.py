@@ -272,7 +272,7 @@ class _Draft:
         sizes = self.declaration.sizes
         given = sizes.get(name, sizes.get(name.rstrip("0123456789"), "any"))
         if isinstance(given, Rule) and given.by:
-            case = given.cases[self.expression(given.by)]
+            case = self.case_of(given)
             assert isinstance(case, str)
             return self.expression(case)
         options = (
@@ -297,6 +297,17 @@ class _Draft:
             else:
                 value = value * operand if operator == "*" else value + operand if operator == "+" else value - operand
         return value
+
+    def case_of(self, rule: Rule) -> Rule | Scalar:
+        """Return the case of a rule that the value of its expression chooses.
+
+        Raises:
+            InvalidNodeError: the sizes of the node have no case.
+        """
+        place = self.expression(rule.by)
+        if not 0 <= place < len(rule.cases):
+            raise InvalidNodeError(f"{self.operator}: a rule has no case for {rule.by} = {place}")
+        return rule.cases[place]
 
     def operand(self, text: str) -> int:
         """Return the value of an operand of an expression: a name, a number, or `S[axis]`."""
@@ -408,7 +419,7 @@ class _Draft:
 
     def attribute_by_rule(self, name: str, rule: Rule) -> Any:
         if rule.by:
-            case = rule.cases[self.expression(rule.by)]
+            case = self.case_of(rule)
             return self.attribute_by_rule(name, case) if isinstance(case, Rule) else case
         if rule.shape:
             return self.shape(rule.shape, name)
@@ -469,7 +480,7 @@ class _Draft:
     def by_rule(self, name: str, rule: Rule, dtype: np.dtype[Any], shape: Sequence[int]) -> Array:
         """Return elements of a rule."""
         if rule.by:
-            case = rule.cases[self.expression(rule.by)]
+            case = self.case_of(rule)
             assert isinstance(case, Rule)
             return self.by_rule(name, case, dtype, shape)
         if rule.shape:

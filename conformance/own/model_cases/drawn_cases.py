@@ -4,6 +4,8 @@
 `python -m checks.mutation.choose_seeds` chooses them: a seed is in the list because its node detects a mutant that
 neither the cases of onnx nor the seeds before it detect.
 
+`sized_cases` draws nodes of higher ranks and with longer axes than those of the seeds.
+
 `opset_cases` draws nodes of older versions of the operators. Each has the opset of a model that people have: `ALL`
 stands for all versions from `LEAST_OPSET` on.
 """
@@ -40,7 +42,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
-    from conformance.exact.declarations.drawing import DrawnNode
+    from conformance.exact.declarations.declaration_tables import OperatorDeclaration
+    from conformance.exact.declarations.drawing import DrawnNode, SizeOf
 
 ALL = "all"
 """The value of `--opset` for all versions."""
@@ -56,6 +59,21 @@ ATTEMPTS = 10
 
 MAX_ELEMENTS = 1_000
 """Largest number of elements of the operands of a node of a version or a type."""
+
+HIGH_RANKS = (4, 5)
+"""Ranks of which a node of each operator of tensors of any rank is drawn; the seeds have ranks up to 3."""
+
+MAX_SIZE_OF_HIGH_RANK = 3
+"""Largest size of an axis of these nodes."""
+
+LONG_AXIS = 331
+"""Length of an axis that a node has for each size of its operator; a prime, and more than 256."""
+
+MAX_LONG_AXES = 5
+"""Number of sizes of an operator of which a node has a long axis; Concat has a size for each axis of each operand."""
+
+MAX_LONG_ELEMENTS = 4_000
+"""Largest number of elements of the operands of a node with a long axis."""
 
 TYPE_CHOICE = "type "
 """Begin of the names of the choices of a drawn node that are types of variables."""
@@ -78,12 +96,13 @@ def onnx_cases(
     found = define_onnx_cases(given_cases, progress, operators, earlier)
     found.cases += drawn_cases(operators, progress, earlier)
     found.cases += list(typed_cases(found.cases, operators, progress, earlier))
+    found.cases += list(sized_cases(operators, progress, earlier))
     return found
 
 
 def count_drawn_cases(operators: Collection[str] | None = None) -> int:
     """Return the number of names for which `onnx_cases` calls `progress` beside those of onnx's cases."""
-    return sum(map(len, _seeds(operators).values())) + len(_typed_operators(operators))
+    return sum(map(len, _seeds(operators).values())) + 2 * len(_typed_operators(operators))
 
 
 def drawn_cases(
@@ -170,6 +189,86 @@ def typed_cases(
         yield from ((GENERATOR, case) for case in _cases_of_types(operator, known, earlier))
 
 
+def sized_cases(
+    operators: Collection[str] | None = None,
+    progress: Callable[[str], None] = lambda _: None,
+    earlier: EarlierAnswers | None = None,
+) -> Iterator[tuple[str, Case]]:
+    """Yield cases of the newest version of each operator with tensors of rank 4 and 5, and with long axes.
+
+    A kernel can have other code for them. The names are `test_softmax_ours_rank_4` and `test_softmax_ours_long_a`,
+    where `a` is a size of the declaration. An operator whose operands have certain ranks has no case of a rank.
+
+    Args:
+        operators: the operators, or None for all.
+        progress: is called with the name of each operator.
+        earlier: the answers of the corpus that is replaced; None if all are computed.
+    """
+    for operator in _typed_operators(operators):
+        progress(operator)
+        known: set[str] = set()
+        for place, opset in _newest_declarations(operator):
+            chosen = {"declaration": place, "opset": opset}
+            ranks = HIGH_RANKS if _has_any_rank(declarations_of(operator)[place]) else ()
+            sizes = {f"rank_{rank}": partial(_size_at_rank, rank) for rank in ranks}
+            sizes |= {f"long_{name}": partial(_long_size, name) for name in _size_names(operator, chosen)}
+            for what, size_of in sizes.items():
+                if what not in known and (case := _case_of_size(operator, chosen, what, size_of, earlier)):
+                    known.add(what)
+                    yield GENERATOR, case
+
+
+def _has_any_rank(declaration: OperatorDeclaration) -> bool:
+    """Return whether operands have `r` axes `S`, and not `r` axes `D` of an image after those of batch and channel."""
+    operands = [operand.shape for operand in declaration.operands()]
+    return len(declaration.ranks) > 1 and any(axes in shape for shape in operands for axes in ("S...", "S~"))
+
+
+def _size_at_rank(rank: int, name: str, size: int) -> int:
+    return rank if name == "r" else min(size, MAX_SIZE_OF_HIGH_RANK)
+
+
+def _long_size(long: str, name: str, size: int) -> int:
+    return LONG_AXIS if name == long else size
+
+
+def _size_names(operator: str, chosen: Mapping[str, int]) -> list[str]:
+    """Return the names of the first sizes of drawn nodes."""
+    names: dict[str, None] = {}
+    for attempt in range(ATTEMPTS):
+        with suppress(InvalidNodeError):
+            choices = draw_node(operator, f"sizes/{attempt}", chosen).choices
+            names |= {name.removeprefix("size "): None for name in choices if name.startswith("size ")}
+    return list(names)[:MAX_LONG_AXES]
+
+
+def _case_of_size(
+    operator: str, chosen: Mapping[str, int], what: str, size_of: SizeOf, earlier: EarlierAnswers | None
+) -> Case | None:
+    """Return the case of a rank or of a long axis; None if no drawn node has it and an answer."""
+    is_long = what.startswith("long")
+    for attempt in range(ATTEMPTS):
+        with suppress(InvalidNodeError, Unsupported):
+            drawn = draw_node(operator, f"sizes/{what}/{attempt}", chosen, size_of=size_of)
+            shapes = [array.shape for array in drawn.operands.values()]
+            if is_long:
+                has_size = any(LONG_AXIS in shape for shape in shapes)
+            else:
+                has_size = max(map(len, shapes), default=0) >= HIGH_RANKS[0]
+            if has_size and element_count(drawn) <= (MAX_LONG_ELEMENTS if is_long else MAX_ELEMENTS):
+                return drawn_case(f"test_{operator}_ours_{what}".lower().replace(".", "_"), drawn, earlier)
+    return None
+
+
+def _newest_declarations(operator: str) -> Iterator[tuple[int, int]]:
+    """Yield the places of the declarations of the newest version of an operator, and of this version among theirs."""
+    for place, declared in enumerate(declarations_of(operator)):
+        newest = onnx.defs.get_schema(operator, declared.domain).since_version
+        opsets = declared.opsets_of(operator)[::-1]
+        if newest in opsets:
+            yield place, opsets.index(newest)
+
+
 def _typed_operators(operators: Collection[str] | None) -> list[str]:
     chosen = [name for name, declared in declarations().items() if has_schemas(declared[0].domain)]
     return [name for name in chosen if operators is None or name in operators]
@@ -197,12 +296,8 @@ def _newest_types(model: onnx.ModelProto) -> set[tuple[str, str, str]]:
 
 def _cases_of_types(operator: str, known: set[tuple[str, str, str]], earlier: EarlierAnswers | None) -> Iterator[Case]:
     """Yield a case for each type of a variable that is not known, and add all its types to the known ones."""
-    for place, declared in enumerate(declarations_of(operator)):
-        newest = onnx.defs.get_schema(operator, declared.domain).since_version
-        opsets = declared.opsets_of(operator)[::-1]
-        if newest not in opsets:
-            continue
-        chosen = {"declaration": place, "opset": opsets.index(newest)}
+    for place, opset in _newest_declarations(operator):
+        chosen = {"declaration": place, "opset": opset}
         for name, count in _type_choices(operator, chosen).items():
             for index in range(count):
                 yield from _case_of_type(operator, chosen, name, index, known, earlier)

@@ -27,7 +27,7 @@ from conformance.corpus.cases.case_loading import load_case_in_memory, read_case
 from conformance.corpus.cases.corpus import open_corpus
 from conformance.corpus.generation.write_corpus import generate
 from conformance.exact.reference.oracle import Answer
-from conformance.own.model_cases.drawn_cases import drawn_cases, opset_versions, typed_cases
+from conformance.own.model_cases.drawn_cases import drawn_cases, opset_versions, sized_cases, typed_cases
 from conformance.own.model_cases.model_cases import data_types
 from conformance.own.model_cases.onnx_cases import (
     DIFFERS_TAG,
@@ -314,6 +314,18 @@ def test_drawn_cases_have_one_node_of_their_operator_and_finite_bounds():
         assert [node.op_type for node in model.graph.node] == [case.tags[0]]
         assert DRAWN_TAG in case.tags
         assert all(answer.bound is None or np.isfinite(answer.bound).any() for answer in case.answers[0])
+
+
+def test_sized_cases_have_more_axes_and_long_axes():
+    found = {case.id: case for _, case in sized_cases({"Conv", "Softmax"})}
+    shapes = {id: max((each.shape for each in case.data_sets[0]), key=len) for id, case in found.items()}
+    assert {id: len(shape) for id, shape in shapes.items() if "rank" in id} == {
+        "test_softmax_ours_rank_4": 4,
+        "test_softmax_ours_rank_5": 5,
+    }
+    assert all(331 in sum((each.shape for each in case.data_sets[0]), ()) for id, case in found.items() if "long" in id)
+    assert {"test_softmax_ours_long_s1", "test_conv_ours_long_d1"} <= found.keys()
+    assert all(len(case.answers) == 1 for case in found.values())
 
 
 def test_typed_cases_have_every_type_that_no_other_case_has():
