@@ -37,6 +37,7 @@ from conformance.exact.judgement.hard_inputs import (
     long_sums,
     many_elements,
     more_axes,
+    other_options,
 )
 from conformance.exact.judgement.operator_call import call_of_operator
 from conformance.subjects.adapters.kernel import CheckedKernel, KernelFault
@@ -192,8 +193,7 @@ def judge_kernel(
         where: returns whether the kernel accepts inputs, such as `lambda inputs: inputs[0].ndim == 2`.
         convert: makes the kernel's arrays of NumPy's, such as `torch.from_numpy`; only for a function object.
         level: `must` or `should`.
-        output_count: the number of outputs; None for any that the page permits. It is equal in all calls with the same
-            inputs left out.
+        output_count: the number of outputs; None for those that every node of the operator has.
         may_return_views: whether an output may share memory with an input.
         is_contiguous: whether the kernel takes contiguous inputs only, as one of C does.
         salt: a text that chooses the inputs; None for fresh ones in each judgement.
@@ -244,9 +244,9 @@ def _inputs_of_calls(referee: _Referee, count: int, like: Values | None, salt: s
     Another shape takes the place of a shape that the kernel refuses. If it refuses all, they are kept.
 
     A set of elements has a kind: few elements of small shapes are NaN, infinite or large, so the largest shape has each
-    kind, as has the largest one of each element type. Then come calls with equal sizes of all axes, with a large
-    axis, with four and five axes, without elements, with many elements, and with exact sums of many terms, if the
-    operator computes sums.
+    kind, as has the largest one of each element type. Then come calls with the options that no drawn shape has, with
+    equal sizes of all axes, with a large axis, with four and five axes, without elements, with many elements, and with
+    exact sums of many terms, if the operator computes sums.
     """
     operator = referee.operator
     where = options["where"]
@@ -281,6 +281,7 @@ def _inputs_of_calls(referee: _Referee, count: int, like: Values | None, salt: s
     for drawn in _largest_of_types(every):
         yield from accepted(drawn.like(drawn.inputs, f"{salt}/{drawn.type}"), KINDS)
         yield from accepted(all_magnitudes(drawn, f"{salt}/{drawn.type}"))
+    yield from accepted(other_options(every))
     for more in (equal_sizes, large_sizes, more_axes, empty_sizes, many_elements, long_sums):
         for drawn in sorted(every, key=lambda each: (_has_axis_of_one(each), _size(each))):
             found = [*accepted(more(drawn, f"{salt}/{more.__name__}"))]
@@ -374,7 +375,6 @@ class _Referee:
         self.refused_shapes = 0
         self.computed_shapes = 0
         self.elements = 0
-        self.output_counts: dict[tuple[int, ...], int] = {}
         self.faults: list[KernelFaultRecord] = []
 
     def call_of(self, inputs: Inputs) -> Any:
@@ -400,22 +400,11 @@ class _Referee:
         else:
             self.judge_outputs(inputs, outputs)
 
-    def count_problem(self, inputs: Inputs, count: int) -> str | None:
-        """Return what is wrong with a number of outputs; None if the page permits it, as it was for like inputs."""
-        expected = len(self.call_of(inputs).output_names)
-        if self.output_count is None:
-            try:
-                call_of_operator(self.operator, inputs, self.attributes, opset=self.opset, outputs=count)
-            except ConformanceError as error:
-                return f"returns {count} outputs: {error.problem}"
-            like = (expected, *(place for place, each in enumerate(inputs) if each is not None))
-            expected = self.output_counts.setdefault(like, max(count, expected))
-        return None if count == expected else f"returns {count} outputs instead of {expected}"
-
     def judge_outputs(self, inputs: Inputs, outputs: list[Any]) -> None:
         """Judge the outputs of a call."""
-        if problem := self.count_problem(inputs, len(outputs)):
-            self.add_fault(problem, inputs)
+        expected = len(self.call_of(inputs).output_names)
+        if len(outputs) != expected:
+            self.add_fault(f"returns {len(outputs)} outputs instead of {expected}", inputs)
             return
         if others := [each for each in outputs if not isinstance(each, (np.ndarray, np.generic))]:
             self.add_fault(f"returns a {type(others[0]).__name__} instead of an array", inputs)

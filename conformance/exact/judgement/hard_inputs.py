@@ -315,6 +315,37 @@ def _with_sizes(sizes: Mapping[str, int]) -> SizeOf:
     return size_of
 
 
+def other_options(every: Sequence[DrawnShape]) -> Iterator[list[Array | None]]:
+    """Yield inputs with each option of a choice that none of some drawn shapes has.
+
+    Such choices are the optional inputs, the rank, the sizes, the axes that are broadcast, and the variants of indices.
+    Their number is at most `MAX_OPTIONS`.
+    """
+    seen: set[tuple[str, str, int, int]] = set()
+    shapes: dict[tuple[str, str, int], list[DrawnShape]] = {}  # the number of options can depend on the rank
+    for drawn in every:
+        place = drawn.node.choices["declaration"].text
+        free = {f"values of {operand}" for operand in drawn.node.free}
+        for name, choice in drawn.node.choices.items():
+            if name not in free and not name.startswith(FURTHER_CHOICES):
+                seen.add((place, name, choice.count, choice.index))
+                shapes.setdefault((place, name, choice.count), []).append(drawn)
+    found = (
+        next((inputs for each in drawn if (inputs := each.with_option(name, index)) is not None), None)
+        for (place, name, count), drawn in sorted(shapes.items(), key=lambda item: item[0][1].startswith("size "))
+        for index in range(count)
+        if (place, name, count, index) not in seen
+    )
+    yield from islice((inputs for inputs in found if inputs is not None), MAX_OPTIONS)
+
+
+FURTHER_CHOICES = ("declaration", "opset", "outputs", "constants", "type ", "attribute ")
+"""Begins of the names of choices that the caller makes, or that other calls vary."""
+
+MAX_OPTIONS = 60
+"""Number of calls with options that no drawn shape has."""
+
+
 def _count(inputs: Sequence[Array | None]) -> int:
     return sum(each.size for each in inputs if each is not None)
 
@@ -349,7 +380,7 @@ class DrawnShape:
         opset: the version of the operator's domain.
         attributes: the attributes of the caller.
         given: these attributes, with the defaults of the others.
-        draw: draws the node again with other sizes.
+        draw: draws the node again with other sizes or choices.
         accepts: returns whether the caller accepts inputs.
     """
 
@@ -398,6 +429,18 @@ class DrawnShape:
             inputs if is_fitting and _fit(self.operator, inputs, self.attributes, self.opset, is_judged=True) else None
         )
 
+    def with_option(self, name: str, index: int) -> list[Array | None] | None:
+        """Return inputs of which one choice has another option; None if they are invalid or not judged."""
+        try:
+            node = self.draw(chosen={**self.draw.keywords["chosen"], name: index})
+        except InvalidNodeError:
+            return None
+        inputs = _inputs_of(node)
+        is_fitting = node.choices.get(name) != self.node.choices[name] and self.accepts(node)
+        return (
+            inputs if is_fitting and _fit(self.operator, inputs, self.attributes, self.opset, is_judged=True) else None
+        )
+
     def like(self, inputs: Values, salt: str, start: int = 0) -> Iterator[list[Array | None]]:
         """Yield hard inputs with the types and shapes of others that the caller accepts, without end."""
         return inputs_like(self.operator, inputs, self.opset, salt, self.attributes, start)
@@ -436,7 +479,7 @@ def drawn_shapes(
         for draw in range(MAX_DRAWS):
             own = f"{salt}/{number}/{draw}"
             choices = chosen[text_bits(own) % len(chosen)]
-            redraw = partial(draw_node, operator, own, choices, None, given)
+            redraw = partial(draw_node, operator, own, chosen=choices, given=given)
             try:
                 node = redraw()
             except InvalidNodeError:
