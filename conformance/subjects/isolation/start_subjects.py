@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from threading import Thread
 from typing import TYPE_CHECKING
 
+from conformance.base.files.atomic_write import deferred_signals
 from conformance.subjects.calling.subject_names import Subject, SubjectKind
 from conformance.subjects.environments.registry import find_interpreter
 from conformance.subjects.isolation.subject_client import SubjectClient
@@ -59,8 +60,13 @@ class StartingSubjects:
         }
         self._errors: dict[SubjectName, Exception] = {}
         self._threads = [Thread(target=self._request_info, args=(each,), daemon=True) for each in self._clients]
-        for thread in self._threads:
-            thread.start()
+        try:
+            with deferred_signals():
+                for thread in self._threads:
+                    thread.start()
+        except KeyboardInterrupt:  # without `end`, a thread would leave the folder of the process that it starts
+            self.end()
+            raise
 
     def subjects(self) -> list[Subject]:
         """Wait until all subjects have started, and return them.
@@ -72,7 +78,7 @@ class StartingSubjects:
             self._join()
             self._raise_first_error()
             return [self._subject(each) for each in self._named]
-        except Exception:
+        except (Exception, KeyboardInterrupt):
             self.end()
             raise
 

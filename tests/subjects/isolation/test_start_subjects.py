@@ -198,8 +198,23 @@ subject_client.SubjectProcess([sys.executable, "-c", "input()"], Limits(30))
 """
 
 
-def test_interruption_between_folders_and_process_leaves_no_folder(process, tmp_path):
+INTERRUPTED_THREAD = """
+import os, signal, time
+from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
+from conformance.subjects.isolation import subject_client
+from conformance.subjects.isolation.protocol import Limits
+from conformance.subjects.isolation.start_subjects import StartingSubjects
+
+create = subject_client.ScratchFolders.create
+subject_client.ScratchFolders.create = lambda: (create(), os.kill(os.getpid(), signal.SIGINT), time.sleep(0.3))[0]
+StartingSubjects([SubjectName.parse("reference", SubjectKind.BACKEND)], Limits(30), {})
+time.sleep(1)
+"""
+
+
+@pytest.mark.parametrize("start", [INTERRUPTED_START, INTERRUPTED_THREAD], ids=["main", "thread"])
+def test_interruption_between_folders_and_process_leaves_no_folder(process, tmp_path, start):
     (tmp_path / "tmp").mkdir()
-    ended = process("python", "-c", INTERRUPTED_START, TMPDIR=str(tmp_path / "tmp"))
+    ended = process("python", "-c", start, TMPDIR=str(tmp_path / "tmp"))
     assert (ended.status, "KeyboardInterrupt" in ended.err) == (-signal.SIGINT, True)
     assert wait_until(lambda: not list((tmp_path / "tmp").iterdir()))
