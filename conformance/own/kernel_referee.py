@@ -188,7 +188,8 @@ def judge_kernel(
         count: the number of drawn shapes that the kernel does not refuse; it is called twice on each, and more
             often on the largest one, with other elements.
         opset: the version of the operator's domain.
-        types: the names of the element types of the kernel's first input and of all its floating-point numbers.
+        types: the names of the element types of the kernel's first input and of all its floating-point numbers. Numbers
+            are free if all are types of integers.
         like: inputs as the kernel receives them in use. It is called `count` times more on these types and shapes.
         where: returns whether the kernel accepts inputs, such as `lambda inputs: inputs[0].ndim == 2`.
         convert: makes the kernel's arrays of NumPy's, such as `torch.from_numpy`; only for a function object.

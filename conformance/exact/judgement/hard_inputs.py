@@ -37,7 +37,7 @@ from conformance.exact.declarations.hard_values import (
 )
 from conformance.exact.judgement.given_arrays import element_types, whole_number
 from conformance.exact.judgement.operator_call import call_of_operator, check_attributes
-from conformance.exact.models.arrays import is_floating, type_name
+from conformance.exact.models.arrays import dtype_of, is_floating, type_name, type_number
 from conformance.exact.models.graphs import is_operator, main_opset
 from conformance.exact.models.input_files import inferred_output_shapes
 from conformance.exact.reference.node_enclosures import NodeScope, enclose
@@ -100,7 +100,7 @@ def hard_inputs(
         count: the number of inputs.
         opset: the version of the operator's domain; None for the newest one of the installed onnx.
         types: the names of the element types of the first input and of all floating-point numbers, such as `float`. A
-            first input that has none of them, such as a condition, is free.
+            first input that has none of them, such as a condition, is free. So are numbers if all are types of integers.
         like: inputs whose types and shapes all drawn inputs have; None to draw shapes too. Inputs that are sizes or
             axes keep their elements.
         where: returns whether the caller accepts inputs.
@@ -465,6 +465,8 @@ def drawn_shapes(
     given = {**default_attributes(schema), **attributes}
     declarations = declarations_for(operator, given)
     chosen = _choices(operator, declarations, version, given, default_attributes(schema))
+    # types of integers alone leave the numbers free, such as the scale of quantized integers
+    has_numbers = any(is_floating(dtype_of(type_number(name))) for name in types)
     # an input of truth values or texts, such as the condition of Where, has none of the types of numbers
     is_free = bool(schema and schema.inputs) and not {f"tensor({name})" for name in types} & {*schema.inputs[0].types}
 
@@ -472,7 +474,7 @@ def drawn_shapes(
         inputs = _inputs_of(node)
         kinds = {type_name(array.dtype) for array in node.operands.values() if is_floating(array.dtype)}
         first = next((type_name(each.dtype) for each in inputs if each is not None), None)
-        has_types = not types or ((is_free or first in types) and kinds <= set(types))
+        has_types = not types or ((is_free or first in types) and (kinds <= {*types} or not has_numbers))
         return has_types and (where is None or where(inputs))
 
     for number in numbers_from():
