@@ -193,3 +193,19 @@ def test_inputs_are_valid_for_given_attributes_also_with_other_sizes(operator, a
     assert len(calls) > 20
     for inputs in calls:
         check(*inputs)
+
+
+@pytest.mark.parametrize(
+    ("operator", "options", "accepts"),
+    [
+        ("DequantizeLinear", {"types": ["int8", "uint8"]}, lambda inputs: True),
+        ("QLinearMatMul", {"types": ["uint8"]}, lambda inputs: True),
+        ("Resize", {"mode": "linear", "coordinate_transformation_mode": "align_corners"}, lambda each: len(each) == 4),
+        ("Resize", {"mode": "nearest", "types": ["float16"]}, lambda each: len(each) == 4),
+        ("Equal", {}, lambda inputs: inputs[0].dtype.kind in "OUT"),
+        ("Cast", {"to": 1}, lambda inputs: inputs[0].dtype.kind in "OUT"),
+    ],
+)
+def test_legal_types_attributes_and_inputs_are_drawn(operator, options, accepts):
+    found = list(hard_inputs(operator, count=2, where=accepts, **options))
+    assert len(found) == 2
