@@ -39,7 +39,7 @@ from conformance.exact.judgement.given_arrays import element_types, whole_number
 from conformance.exact.judgement.operator_call import call_of_operator, check_attributes
 from conformance.exact.models.arrays import dtype_of, is_floating, type_name, type_number
 from conformance.exact.models.graphs import is_operator, main_opset
-from conformance.exact.models.input_files import inferred_output_shapes
+from conformance.exact.models.input_files import inferred_output_shapes, inferred_output_sizes
 from conformance.exact.reference.node_enclosures import NodeScope, enclose
 from conformance.exact.reference.nodes import attribute_values
 from conformance.exact.reference.numbers.enclosure import Enclosure
@@ -100,7 +100,7 @@ def hard_inputs(
         count: the number of inputs.
         opset: the version of the operator's domain; None for the newest one of the installed onnx.
         types: the names of the element types of the first input and of all floating-point numbers, such as `float`. A
-            first input that has none of them, such as a condition, is free. So are numbers if all are types of integers.
+            first input that has none of them, such as a condition, is free, and so are numbers beside integers only.
         like: inputs whose types and shapes all drawn inputs have; None to draw shapes too. Inputs that are sizes or
             axes keep their elements.
         where: returns whether the caller accepts inputs.
@@ -514,19 +514,32 @@ def _fit(
     """
     try:
         call = call_of_operator(operator, inputs, attributes, opset=version)
+    except UsageError:
+        return False
+    arrays = {name: each for name, each in call.values.items() if isinstance(each, np.ndarray)}
+    shapes = inferred_output_sizes(call.model, arrays)
+    if not _are_sizes(operator, version, arrays.values(), shapes.values()):
+        return False
+    try:
         with np.errstate(all="ignore"):
             outputs = enclose(NodeScope.of(call.model), call.model.graph.node[0], call.values)
     except Unsupported:
         return not is_judged
     except (UsageError, *EVALUATION_ERRORS):
         return False
-    arrays = {name: each for name, each in call.values.items() if isinstance(each, np.ndarray)}
-    shapes = inferred_output_shapes(call.model, arrays)
     for value, output in zip(call.model.graph.output, outputs, strict=False):
         shape = shapes.get(value.name)
         if isinstance(output, (np.ndarray, Enclosure)) and shape not in (None, tuple(output.shape)):
             return False
     return True
+
+
+def _are_sizes(operator: str, version: int, inputs: Iterable[Array], outputs: Iterable[tuple[int, ...]]) -> bool:
+    """Return whether inferred sizes are no negative numbers; a window that is longer than an image gives 0 or less."""
+    schema = _schema(operator, version)
+    has_windows = schema is not None and "kernel_shape" in schema.attributes
+    least = int(has_windows and all(each.size for each in inputs))
+    return all(size >= least for sizes in outputs for size in sizes)
 
 
 def _schema(operator: str, version: int) -> Any:

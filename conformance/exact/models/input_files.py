@@ -227,6 +227,12 @@ def inferred_output_shapes(model: onnx.ModelProto, inputs: Mapping[str, Array]) 
         model: the model. Its declared shapes are ignored.
         inputs: the values of its inputs by name.
     """
+    sizes = inferred_output_sizes(model, inputs)
+    return {name: each for name, each in sizes.items() if min(each, default=0) >= 0}
+
+
+def inferred_output_sizes(model: onnx.ModelProto, inputs: Mapping[str, Array]) -> dict[str, tuple[int, ...]]:
+    """Return the same as `inferred_output_shapes`, with the negative sizes that formulas give for invalid inputs."""
     part = copy_of(model)
     for value in [*part.graph.output, *part.graph.value_info]:
         value.ClearField("type")
@@ -236,11 +242,11 @@ def inferred_output_shapes(model: onnx.ModelProto, inputs: Mapping[str, Array]) 
         outputs = infer_shapes(part, data_prop=True).graph.output
     except onnx.shape_inference.InferenceError:
         return {}
-    shapes = {value.name: DeclaredInput.of(value).shape for value in outputs}
+    shapes = {value.name: value.type.tensor_type.shape for value in outputs if value.type.tensor_type.HasField("shape")}
     return {
-        name: tuple(size for size in shape if size is not None)
+        name: tuple(size.dim_value for size in shape.dim)
         for name, shape in shapes.items()
-        if shape is not None and None not in shape
+        if all(size.HasField("dim_value") for size in shape.dim)
     }
 
 

@@ -166,6 +166,25 @@ def has_windows_of(shape):
     return check
 
 
+def has_windows_inside(x, w, b=None):
+    assert all(size + 2 >= window for size, window in zip(x.shape[2:], w.shape[2:], strict=True))
+
+
+def has_caches_of(size):
+    def check(x, cosines, sines, positions=None):
+        assert cosines.shape[-1] == sines.shape[-1] == size
+
+    return check
+
+
+def has_different_places(x, places):
+    assert len({*places.ravel().tolist()}) == places.size
+
+
+def has_small_matrices(x):
+    assert x.shape[-1] <= 8
+
+
 def has_terms(i, ij, j):
     assert i.shape + j.shape == ij.shape
 
@@ -177,6 +196,10 @@ VALID = [
     ("ScatterND", {"reduction": "none"}, has_different_rows),
     ("Pad", {"mode": "reflect"}, has_no_negative_pads),
     ("Conv", {"kernel_shape": [4, 2], "group": 2}, has_windows_of((4, 2))),
+    ("Conv", {"strides": [2, 2], "pads": [1, 1, 1, 1]}, has_windows_inside),
+    ("RotaryEmbedding", {"interleaved": 1, "rotary_embedding_dim": 4}, has_caches_of(2)),
+    ("MaxUnpool", {"kernel_shape": [2, 2], "strides": [2, 2]}, has_different_places),
+    ("Det", {}, has_small_matrices),
     ("Einsum", {"equation": "i,ij,j->"}, has_terms),
 ]
 
