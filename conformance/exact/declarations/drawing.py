@@ -37,7 +37,7 @@ from conformance.exact.declarations.hard_values import (
 )
 from conformance.exact.models.arrays import Array, dtype_of, tensor_of, type_name, type_number
 from conformance.exact.models.graphs import inference_problem
-from conformance.exact.models.model_building import array_value_info, make_ordered_node
+from conformance.exact.models.model_building import array_value_info, make_ordered_node, splitmix64
 from conformance.exact.models.model_validity import check_model
 
 if TYPE_CHECKING:
@@ -53,6 +53,9 @@ MAX_ELEMENTS = 20_000
 
 MAX_SIZED_ELEMENTS = 2**18
 """Maximum number of elements of an operand whose sizes the caller chooses."""
+
+MAX_DISTINCT_STEPS = 2**20
+"""Largest product of the numbers of drawn integers and of their options that are drawn one after another."""
 
 MAX_FEW = 2
 """The largest option of a size that the caller cannot choose, such as a number of directions."""
@@ -526,6 +529,13 @@ class _Draft:
 
     def distinct(self, values: Sequence[int], modulus: int, bits: Array) -> Array:
         """Return integers that differ modulo a number."""
+        if bits.size * len(values) > MAX_DISTINCT_STEPS:
+            numbers = np.array(values)
+            first = np.unique(numbers % modulus, return_index=True)[1]
+            if len(first) < bits.size:
+                raise InvalidNodeError(f"{self.operator}: too few distinct integers")
+            order = np.argsort(splitmix64(bits.reshape(-1)[:1] ^ np.arange(len(first), dtype=np.uint64)), kind="stable")
+            return np.asarray(numbers[first[order[: bits.size]]])
         left = list(values)
         found = []
         for each in bits.reshape(-1):
