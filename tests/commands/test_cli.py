@@ -8,6 +8,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import sysconfig
@@ -353,6 +354,21 @@ def test_output_in_a_folder_without_permission_is_found_first(tmp_path, monkeypa
 def test_check_of_an_output_leaves_no_trace(tmp_path):
     for is_folder in (False, True):
         check_writable(tmp_path / "new" / "output", is_folder=is_folder)
+    assert not any(tmp_path.iterdir())
+
+
+def test_interrupted_check_of_an_output_leaves_no_trace(tmp_path, monkeypatch):
+    real = os.open
+
+    def interrupting(*arguments, **options):
+        descriptor = real(*arguments, **options)
+        signal.raise_signal(signal.SIGINT)
+        return descriptor
+
+    monkeypatch.setattr(os, "open", interrupting)
+    with pytest.raises(KeyboardInterrupt):
+        check_writable(tmp_path / "output")
+    monkeypatch.undo()
     assert not any(tmp_path.iterdir())
 
 

@@ -253,7 +253,7 @@ def check_writable(target: Path, *, is_folder: bool = False) -> None:
     places = (whole, *whole.parents) if is_folder and whole.is_dir() else whole.parents
     nearest = next((each for each in places if os.path.lexists(each)), whole)  # the root has no parents
     try:
-        with open_temporary_file(nearest) as (_, path):
+        with deferred_signals(), open_temporary_file(nearest) as (_, path):
             path.unlink()
     except OSError as error:
         raise UsageError("target-not-writable", target=target, reason=error.strerror) from None
