@@ -194,7 +194,8 @@ def judge_kernel(
         where: returns whether the kernel accepts inputs, such as `lambda inputs: inputs[0].ndim == 2`.
         convert: makes the kernel's arrays of NumPy's, such as `torch.from_numpy`; only for a function object.
         level: `must` or `should`.
-        output_count: the number of outputs; None for those that every node of the operator has.
+        output_count: the number of outputs; None for any that the page permits. It is equal in all calls with the same
+            inputs left out.
         may_return_views: whether an output may share memory with an input.
         is_contiguous: whether the kernel takes contiguous inputs only, as one of C does.
         salt: a text that chooses the inputs; None for fresh ones in each judgement.
@@ -376,6 +377,7 @@ class _Referee:
         self.refused_shapes = 0
         self.computed_shapes = 0
         self.elements = 0
+        self.output_counts: dict[tuple[int, ...], int] = {}
         self.faults: list[KernelFaultRecord] = []
 
     def call_of(self, inputs: Inputs) -> Any:
@@ -401,11 +403,22 @@ class _Referee:
         else:
             self.judge_outputs(inputs, outputs)
 
+    def count_problem(self, inputs: Inputs, count: int) -> str | None:
+        """Return what is wrong with a number of outputs; None if the page permits it, as it was for like inputs."""
+        expected = len(self.call_of(inputs).output_names)
+        if self.output_count is None:
+            try:
+                call_of_operator(self.operator, inputs, self.attributes, opset=self.opset, outputs=count)
+            except ConformanceError as error:
+                return f"returns {count} outputs: {error.problem}"
+            like = (expected, *(place for place, each in enumerate(inputs) if each is not None))
+            expected = self.output_counts.setdefault(like, max(count, expected))
+        return None if count == expected else f"returns {count} outputs instead of {expected}"
+
     def judge_outputs(self, inputs: Inputs, outputs: list[Any]) -> None:
         """Judge the outputs of a call."""
-        expected = len(self.call_of(inputs).output_names)
-        if len(outputs) != expected:
-            self.add_fault(f"returns {len(outputs)} outputs instead of {expected}", inputs)
+        if problem := self.count_problem(inputs, len(outputs)):
+            self.add_fault(problem, inputs)
             return
         if others := [each for each in outputs if not isinstance(each, (np.ndarray, np.generic))]:
             self.add_fault(f"returns a {type(others[0]).__name__} instead of an array", inputs)

@@ -95,6 +95,60 @@ def test_kernel_that_returns_wrong_memory_or_wrong_objects_is_faulty(kernel):
     assert judged(kernel, "Relu").faults
 
 
+def normalized(x, scale, factor=1.0):
+    x = x.astype(np.float64)
+    mean = x.mean(-1, keepdims=True)
+    deviation = 1 / np.sqrt(x.var(-1, keepdims=True) + 1e-5)
+    return (
+        ((x - mean) * deviation * scale).astype(np.float32),
+        mean.astype(np.float32),
+        (factor * deviation).astype(np.float32),
+    )
+
+
+def in_parts(x, sizes):
+    return [each.copy() for each in np.split(x, np.cumsum(sizes)[:-1])]
+
+
+def test_optional_outputs_are_judged_where_a_kernel_returns_them():
+    options = {"where": lambda inputs: len(inputs) == 2 and inputs[0].size < 100, "count": 2}
+    assert judged(normalized, "LayerNormalization", **options)
+    assert judged(lambda x, scale: normalized(x, scale)[:1], "LayerNormalization", **options)
+    assert judged(partial(normalized, factor=2.0), "LayerNormalization", **options).faults
+
+
+def test_number_of_outputs_that_changes_or_that_the_page_does_not_permit_is_faulty():
+    calls = []
+
+    def changes(x, scale):
+        calls.append(x.shape)
+        return normalized(x, scale)[: 1 + len(calls) % 2]
+
+    options = {"where": lambda inputs: len(inputs) == 2, "count": 3}
+    assert judged(changes, "LayerNormalization", **options).faults
+    assert judged(lambda x, scale: (*normalized(x, scale), x * 1), "LayerNormalization", **options).faults
+
+
+def test_number_of_outputs_follows_from_the_inputs():
+    assert judged(in_parts, "Split", where=lambda inputs: len(inputs) == 2)
+    assert judged(lambda *inputs: in_parts(*inputs)[:1], "Split", where=lambda inputs: len(inputs) == 2).faults
+
+
+def test_outputs_that_a_mode_requires_are_judged():
+    def train(x, scale, shift, mean, variance):
+        axes = (0, *range(2, x.ndim))
+        own = x.astype(np.float64).mean(axes), x.astype(np.float64).var(axes)
+        shape = (1, -1, *[1] * (x.ndim - 2))
+        scaled = (x - own[0].reshape(shape)) / np.sqrt(own[1].reshape(shape) + 1e-5)
+        running = (
+            0.9 * given.astype(np.float64) + 0.1 * each for given, each in zip((mean, variance), own, strict=True)
+        )
+        result = scaled * scale.reshape(shape) + shift.reshape(shape)
+        return tuple(each.astype(np.float32) for each in (result, *running))
+
+    assert judged(train, "BatchNormalization", count=2, where=lambda inputs: inputs[0].size < 100, training_mode=1)
+
+
 def test_kernel_that_ignores_strides_is_faulty_unless_its_inputs_are_contiguous():
     def reads_memory_in_its_order(x):
         return np.abs(x.ravel(order="K").reshape(x.shape))

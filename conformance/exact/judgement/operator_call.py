@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from operator import index
 from os import PathLike
 from pathlib import Path
@@ -196,7 +198,7 @@ def call_of_operator(
         inputs: its inputs, by the names of the operator's page or in order; None leaves an optional input out.
         attributes: its attributes.
         opset: the version of its domain; None for the newest one that the installed onnx has.
-        outputs: the outputs, or their number; None for those that every node of the operator has.
+        outputs: the outputs, or their number; None for the fewest with which the node is valid.
 
     Raises:
         UnknownName: there is no such operator, attribute, input or output.
@@ -215,9 +217,55 @@ def call_of_operator(
     names, values = _arranged(inputs, schema.inputs if schema else None, "input", title)
     if missing := _missing_inputs(schema, values):
         raise UsageError("value-missing", kind="input", name=missing[0], title=title)
+    own = [_attribute(name, value, schema, title) for name, value in attributes.items()]
+    determined = _determined_output_count(op_type, domain, attributes, values)
+    if isinstance(outputs, int) and determined not in (None, outputs):
+        problem = f"the inputs or attributes determine {determined} outputs, not {outputs}"
+        raise UsageError("call-invalid", title=title, problem=problem)
+    count = determined if outputs is None else outputs
+    made = partial(_call_with_outputs, operator, version, schema, names, values, own, title=title)
+    try:
+        return made(count)
+    except UsageError:
+        most = len(schema.outputs) if schema is not None and count is None else 0
+        for more in range(2, most + 1):  # a BatchNormalization of training has all its outputs
+            with suppress(UsageError):
+                return made(more)
+        raise
+
+
+def _determined_output_count(
+    op_type: str, domain: str, attributes: Mapping[str, Any], values: Mapping[str, Any]
+) -> int | None:
+    """Return the number of outputs that attributes and inputs determine; None if they do not."""
+    if (op_type, domain) != ("Split", ""):
+        return None
+    sizes = values.get("split", attributes.get("split"))
+    return attributes.get("num_outputs") if sizes is None else len(np.ravel(sizes))
+
+
+def _call_with_outputs(
+    operator: str,
+    version: int,
+    schema: Any,
+    names: Sequence[str],
+    values: Mapping[str, Any],
+    attributes: Sequence[onnx.AttributeProto],
+    outputs: Values | int | None,
+    *,
+    title: str,
+) -> OperatorCall:
+    """Return the call with some outputs.
+
+    Raises:
+        UnknownName: there is no output of a name.
+        UsageError: onnx rejects the node, or it has fewer outputs.
+    """
+    domain, _, op_type = operator.rpartition(".")
+    domain = normal_domain(domain)
     output_names = _output_names(outputs, schema, title)
     node = helper.make_node(op_type, names, list(output_names.values()), domain=domain)
-    node.attribute.extend(_attribute(name, value, schema, title) for name, value in attributes.items())
+    node.attribute.extend(attributes)
     graph = helper.make_graph(
         [node],
         operator,
