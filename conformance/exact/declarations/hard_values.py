@@ -254,13 +254,13 @@ def magnitudes(text: str, count: int) -> Array:
 
 
 _NAN_BITS = {"float16": 10, "float32": 23, "float64": 52, "bfloat16": 7}
-"""Number of bits of the fraction of a type, which a NaN can have in any pattern but 0."""
+"""Number of bits of the fraction of a type. The first one is 1 in a quiet NaN, which no conversion warns of."""
 
 
 def with_nans(text: str, array: Array) -> Array:
-    """Return an array whose NaN have different bits: of both signs, and with the lowest bits of the fraction only.
+    """Return an array whose NaN have different bits: of both signs, and with all bits of the fraction.
 
-    A conversion that drops these bits makes an infinity of such a NaN.
+    A conversion that rounds these bits makes a zero of such a NaN.
     """
     count = _NAN_BITS.get(array.dtype.name)
     with np.errstate(invalid="ignore"):
@@ -270,7 +270,7 @@ def with_nans(text: str, array: Array) -> Array:
     bits = element_bits(f"{text}/NaN", array.shape)
     size = 8 * array.dtype.itemsize
     whole = np.uint64(2 ** (size - 1) - 2**count)  # all bits of the exponent
-    fraction = np.where(bits & np.uint64(1), np.uint64(1), np.uint64(2 ** (count - 1)))
+    fraction = np.where(bits & np.uint64(1), np.uint64(2**count - 1), np.uint64(2 ** (count - 1)))
     sign = ((bits >> np.uint64(1)) & np.uint64(1)) << np.uint64(size - 1)
     chosen = (whole | fraction | sign).astype(f"u{array.dtype.itemsize}").view(array.dtype)
     return np.where(is_nan, chosen, array)
