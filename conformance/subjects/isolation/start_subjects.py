@@ -7,7 +7,7 @@ name requests: that of this process, of the option `python`, or of the environme
 from __future__ import annotations
 
 from contextlib import contextmanager
-from threading import Thread
+from threading import Event, Thread
 from typing import TYPE_CHECKING
 
 from conformance.base.files.atomic_write import deferred_signals
@@ -59,11 +59,11 @@ class StartingSubjects:
             each: SubjectClient(each, limits, known_infos.get(each.text), pythons[each]) for each in isolated
         }
         self._errors: dict[SubjectName, Exception] = {}
-        self._threads = [Thread(target=self._request_info, args=(each,), daemon=True) for each in self._clients]
+        self._started = {each: Event() for each in self._clients}
         try:
             with deferred_signals():
-                for thread in self._threads:
-                    thread.start()
+                for each in self._clients:
+                    Thread(target=self._request_info, args=(each,), daemon=True).start()
         except KeyboardInterrupt:  # without `end`, a thread would leave the folder of the process that it starts
             self.end()
             raise
@@ -93,6 +93,8 @@ class StartingSubjects:
             self._clients[named].info()
         except Exception as error:  # noqa: BLE001 - `subjects` raises it
             self._errors[named] = error
+        finally:
+            self._started[named].set()
 
     def _raise_first_error(self) -> None:
         for named in self._clients:
@@ -100,8 +102,8 @@ class StartingSubjects:
                 raise self._errors[named]
 
     def _join(self) -> None:
-        for thread in self._threads:
-            thread.join()
+        for started in self._started.values():
+            started.wait()  # after an interruption, Thread.join of Python 3.11 takes a running thread for an ended one
 
     def _subject(self, named: SubjectName) -> Subject:
         from conformance.subjects.isolation.proxies import (  # late: subjects start before the import

@@ -206,13 +206,18 @@ from conformance.subjects.isolation.protocol import Limits
 from conformance.subjects.isolation.start_subjects import StartingSubjects
 
 create = subject_client.ScratchFolders.create
-subject_client.ScratchFolders.create = lambda: (create(), os.kill(os.getpid(), signal.SIGINT), time.sleep(0.3))[0]
-StartingSubjects([SubjectName.parse("reference", SubjectKind.BACKEND)], Limits(30), {})
-time.sleep(1)
+subject_client.ScratchFolders.create = lambda: (
+    time.sleep(DELAY), create(), os.kill(os.getpid(), signal.SIGINT), time.sleep(0.3)
+)[1]
+StartingSubjects([SubjectName.parse("reference", SubjectKind.BACKEND)], Limits(30), {}).subjects()
 """
 
 
-@pytest.mark.parametrize("start", [INTERRUPTED_START, INTERRUPTED_THREAD], ids=["main", "thread"])
+@pytest.mark.parametrize(
+    "start",
+    [INTERRUPTED_START, *(INTERRUPTED_THREAD.replace("DELAY", delay) for delay in ("0", "0.3"))],
+    ids=["main", "thread", "while waiting for the thread"],
+)
 def test_interruption_between_folders_and_process_leaves_no_folder(process, tmp_path, start):
     (tmp_path / "tmp").mkdir()
     ended = process("python", "-c", start, TMPDIR=str(tmp_path / "tmp"))
