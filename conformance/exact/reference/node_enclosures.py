@@ -39,7 +39,7 @@ from conformance.exact.models.input_files import inferred_output_shapes, initial
 from conformance.exact.reference.enclosures import enclose_node, is_supported
 from conformance.exact.reference.enclosures.earlier_texts import readings_of, with_reading
 from conformance.exact.reference.enclosures.machine_learning import MAP_OPERATORS
-from conformance.exact.reference.enclosures.open_elements import leave_large_states_open
+from conformance.exact.reference.enclosures.open_elements import leave_large_states_open, leave_masked_values_open
 from conformance.exact.reference.enclosures.sequences import EnclosureTensors
 from conformance.exact.reference.nodes import (
     TOO_LARGE,
@@ -343,6 +343,8 @@ def _enclose_tensors(scope: NodeScope, proto: onnx.NodeProto, inputs: Sequence[T
     node = scope.node(proto)
     if not is_supported(node) and (function := _schema_function(node, proto, inputs)) is not None:
         results = _enclose_function(scope, proto, _earlier_body(node, proto, function), inputs)
+        if node.op_type == "Attention":
+            return leave_masked_values_open(node, inputs, results)
         return leave_large_states_open(node, inputs, results) if node.op_type == "LinearAttention" else results
     return enclose_node(node, inputs)
 

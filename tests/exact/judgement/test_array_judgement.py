@@ -605,3 +605,19 @@ def test_cast_of_a_number_out_of_range_is_an_infinity():
     largest = np.array([3.3895e38, -3.3895e38]).astype(ml_dtypes.bfloat16)
     assert judge("Cast", [x], [infinities], to=16)
     assert judge("Cast", [x], [largest], to=16).wrong == 2
+
+
+@pytest.mark.parametrize("level", ["must", "should"])
+def test_sign_of_a_negative_base_to_a_large_whole_exponent_is_open(level):
+    base, exponent = np.array([-2, -2], np.float32), np.array([2**60 + 1, 3], np.uint64)
+    for infinite in (np.inf, -np.inf):
+        assert judge("Pow", [base, exponent], [np.array([infinite, -8], np.float32)], level=level)
+    assert not judge("Pow", [base, exponent], [np.array([np.inf, 8], np.float32)], level=level)
+
+
+@pytest.mark.parametrize(("row", "is_right"), [([0, 0], True), ([0, np.nan], True), ([1, 0], False)])
+def test_masked_value_of_attention_that_is_not_finite_may_be_left_out(row, is_right):
+    Q, V = np.ones((1, 1, 2, 2), np.float32), np.array([[[[1, np.inf], [2, 3]]]], np.float32)
+    mask = np.array([[False, False], [False, True]])
+    given = np.array([row, [2, 3]], np.float32).reshape(1, 1, 2, 2)
+    assert bool(judge("Attention", [Q, Q, V, mask], [given], opset=23)) == is_right

@@ -124,6 +124,32 @@ def leave_large_states_open(node: Node, inputs: Sequence[Tensor], results: list[
     return [None if tensor is None else as_enclosure(tensor).undetermined(np.array(True)) for tensor in results]
 
 
+def leave_masked_values_open(node: Node, inputs: Sequence[Tensor], results: list[Tensor]) -> list[Tensor]:
+    """Return the outputs of Attention, undetermined where a value that may be masked is not finite.
+
+    The weight of a masked key is 0: the function body multiplies it by the value, and a kernel may leave it out. The
+    page states zeros for a query whose keys are all masked.
+
+    Args:
+        node: the node.
+        inputs: its inputs: Q, K, V, attn_mask, past_key, past_value and nonpad_kv_seqlen.
+        results: its outputs, as its function body computes them.
+    """
+    given = [*inputs, *[None] * 7]
+    is_masked = given[3] is not None or given[6] is not None or node.attributes.get("is_causal", 0)
+    if not is_masked or results[0] is None:
+        return results
+    heads = 1 if len(results[0].shape) == 4 else node.attributes["q_num_heads"]
+    size = results[0].shape[-1] // heads
+    is_open = np.zeros(size, bool)
+    for values in (given[2], given[5]):
+        if values is not None:
+            is_open |= ~np.isfinite(_elements(values).astype(np.float64)).reshape(-1, size).all(axis=0)
+    if not is_open.any():
+        return results
+    return [as_enclosure(results[0]).undetermined(np.tile(is_open, heads)), *results[1:]]
+
+
 def _largest_magnitude(array: Array | None) -> float:
     """Return the largest magnitude of the finite elements; 0 for an operand that is left out."""
     return 0.0 if array is None else float(np.abs(array[np.isfinite(array)]).max(initial=0.0))

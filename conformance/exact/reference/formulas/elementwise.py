@@ -226,6 +226,10 @@ def _pow(_: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     else:
         propagated = X.apply(lambda x: np.power(x, exponent))
     power = _power(X, exponent, propagated)
+    if isinstance(given, np.ndarray) and given.dtype.kind in "iu":
+        # a kernel may compute with the exponent in the type of the base, in which no large number is odd
+        is_rounded = np.abs(exponent) > 2.0 ** format_of(X.dtype).precision
+        power = replace(power, error=np.where(is_rounded & (X.value < 0), np.inf, power.error))
     if is_strict():
         return [power]
     # a kernel may take the root too, whose result for a negative infinity is NaN
