@@ -357,19 +357,26 @@ def test_check_of_an_output_leaves_no_trace(tmp_path):
     assert not any(tmp_path.iterdir())
 
 
-def test_interrupted_check_of_an_output_leaves_no_trace(tmp_path, monkeypatch):
-    real = os.open
+INTERRUPTED_CHECK = """
+import os, pathlib, signal
+from conformance.base.files.atomic_write import check_writable
 
-    def interrupting(*arguments, **options):
-        descriptor = real(*arguments, **options)
-        signal.raise_signal(signal.SIGINT)
-        return descriptor
+real = os.open
 
-    monkeypatch.setattr(os, "open", interrupting)
-    with pytest.raises(KeyboardInterrupt):
-        check_writable(tmp_path / "output")
-    monkeypatch.undo()
-    assert not any(tmp_path.iterdir())
+def interrupting(*arguments, **options):
+    descriptor = real(*arguments, **options)
+    signal.raise_signal(signal.SIGINT)
+    return descriptor
+
+os.open = interrupting
+check_writable(pathlib.Path("empty/output"))
+"""
+
+
+def test_interrupted_check_of_an_output_leaves_no_trace(process, here):
+    (here / "empty").mkdir()
+    assert process("python", "-c", INTERRUPTED_CHECK).status == -signal.SIGINT
+    assert not any((here / "empty").iterdir())
 
 
 class TestInterruption:

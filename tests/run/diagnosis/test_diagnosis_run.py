@@ -57,7 +57,10 @@ def test_diagnose_run_groups_crashes_by_message_and_properties(whole_corpus, die
 def test_diagnosis_that_takes_too_long_is_recorded_and_loses_no_other(whole_corpus, died, monkeypatch):
     monkeypatch.setattr("conformance.run.diagnosis.diagnosis_run.MAX_SECONDS", 1e-3)
     found = diagnose_run(died(), whole_corpus)
-    assert {(one.subject, one.operator) for one in found.undiagnosed} >= {("a", "ArgMax"), ("b", "ArgMax")}
+    undiagnosed = {(one.subject, one.operator) for one in found.undiagnosed}
+    others = {(one.subject, one.operator) for one in found.unexplained}  # a quick one may end before the clock ticks
+    assert undiagnosed
+    assert undiagnosed | others == {("a", "Adagrad"), ("a", "ArgMax"), ("b", "Adagrad"), ("b", "ArgMax")}
     assert {one.code for one in found.undiagnosed} == {"diagnosis.failed"}
 
 
