@@ -499,7 +499,7 @@ ELEMENT_TYPES = frozenset(
 
 
 class _Traits(NamedTuple):
-    """What tells wrong outputs of different faults apart.
+    """The properties that distinguish the wrong outputs of one fault from those of another.
 
     Attributes:
         differences: how the elements are wrong, in words; empty if it is unknown.

@@ -1,4 +1,4 @@
-"""What is wrong with the outputs of a failing backend, coarse enough to be compared over runs and machines.
+"""Descriptions of wrong outputs, coarse enough that runs on different machines can be compared.
 
 A description is a set of words, the values of the key `wrong` of an expectations file: kinds of wrong elements, such as
 `zero`, and for each wrong output how many of its elements are wrong, such as `one of output 0`. An entry of such a file

@@ -403,7 +403,7 @@ def test_processor_begins_with_machine():
     assert processor().partition(":")[0].isidentifier()
 
 
-# What is wrong with outputs, and whether it has grown.
+# Descriptions of wrong outputs, and their growth.
 
 
 def compared(name, kinds=(), count=0, of=4, data_set=0):
