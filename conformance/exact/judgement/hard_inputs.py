@@ -424,10 +424,7 @@ class DrawnShape:
         inputs = _inputs_of(node)
         shapes = [each.shape for each in self.inputs if each is not None]
         is_other = shapes != [each.shape for each in inputs if each is not None] and least <= _count(inputs) <= most
-        is_fitting = is_other and self.accepts(node)
-        return (
-            inputs if is_fitting and _fit(self.operator, inputs, self.attributes, self.opset, is_judged=True) else None
-        )
+        return self._judged_inputs(node) if is_other else None
 
     def with_option(self, name: str, index: int) -> list[Array | None] | None:
         """Return inputs of which one choice has another option; None if they are invalid or not judged."""
@@ -435,11 +432,13 @@ class DrawnShape:
             node = self.draw(chosen={**self.draw.keywords["chosen"], name: index})
         except InvalidNodeError:
             return None
+        return self._judged_inputs(node) if node.choices.get(name) != self.node.choices[name] else None
+
+    def _judged_inputs(self, node: DrawnNode) -> list[Array | None] | None:
+        """Return the inputs of a node; None if the caller does not accept them, or they are not judged."""
         inputs = _inputs_of(node)
-        is_fitting = node.choices.get(name) != self.node.choices[name] and self.accepts(node)
-        return (
-            inputs if is_fitting and _fit(self.operator, inputs, self.attributes, self.opset, is_judged=True) else None
-        )
+        is_judged = self.accepts(node) and _fit(self.operator, inputs, self.attributes, self.opset, is_judged=True)
+        return inputs if is_judged else None
 
     def like(self, inputs: Values, salt: str, start: int = 0) -> Iterator[list[Array | None]]:
         """Yield hard inputs with the types and shapes of others that the caller accepts, without end."""
