@@ -136,6 +136,15 @@ ACTIVITIES = (
         ("corpus",),
     ),
     Activity("generate --model", ("generate", "--model", "argmax.onnx", "--output", "own/corpus"), ("own/corpus",)),
+    Activity(
+        "generate --model --replace",
+        ("generate", "--model", "chain.onnx", "--output", "replaced/corpus", "--replace"),
+        ("replaced/corpus",),
+    ),
+    Activity(
+        "generate --onnx", ("generate", "--onnx", "--operator", "Relu", "--output", "own/corpus"), ("own/corpus",)
+    ),
+    Activity("export", ("export", "exported", "--data", "three"), ("exported",)),
     Activity("generate --release", ("generate", "--release", "--output", "corpus"), ("corpus",)),
     Activity(
         "merge", ("merge", "1.jsonl", "2.jsonl", "--output", "out.jsonl", "--data", "corpus"), ("out.jsonl",), status=1
@@ -214,6 +223,7 @@ def write_inputs(folder: Path, run: Callable[[Sequence[str], int], None]) -> Non
     onnx.save(one_node("Adam"), folder / "adam.onnx")
     _write_chain(folder / "chain.onnx", ["Tanh", "Neg", "Sigmoid", "Abs"] * 10)
     _write_chain(folder / "argmax.onnx", ["Softmax", "ArgMax"])
+    run(("generate", "--model", "argmax.onnx", "--output", "replaced/corpus"), 0)
     evidence_inputs.write_inputs(folder / "measured")
     three = write_three_cases(folder / "three")
     change_tensor(three, ADAM, "test_data_set_0/bound_0.pb", 0.0, folder / "narrow")

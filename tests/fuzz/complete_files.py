@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 import os
 import re
@@ -85,6 +86,14 @@ def _tensors(path: Path) -> object:
     return {name: onnx.TensorProto.FromString(content) for name, content in tree.items()}
 
 
+def _exported(path: Path) -> object:
+    tree = read_tree(path)
+    for line in tree["SHA256SUMS"].decode().splitlines():
+        digest, name = line.split(maxsplit=1)
+        assert digest == hashlib.sha256(tree[name]).hexdigest()
+    return tree
+
+
 def _evidence(path: Path) -> object:
     checked = subprocess.run([sys.executable, "-I", "-S", path / "verify.py"], stdout=subprocess.DEVNULL, check=False)
     assert not checked.returncode
@@ -126,6 +135,7 @@ _READERS: Mapping[str, Callable[[Path], object]] = {
     ".onnx": _model,
     "corpus": _corpus,
     "inputs": _tensors,
+    "exported": _exported,
     "evidence": _evidence,
     "reproduction": _reproduction,
     "store": _history,
