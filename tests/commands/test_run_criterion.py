@@ -72,6 +72,21 @@ class TestCriterion:
         assert ended.status == 1
         assert re.search(rf"test_adagrad_\S+ fails on {FAULTY}, but in the baseline: pass", ended.out)
 
+    def test_failure_in_which_more_is_wrong_than_in_the_baseline_fails(self, run_with_faults, here):
+        run_with_faults("-b", FAULTY, "--results", "old.jsonl", faults="fail:Adam")
+        lines = read_records(here / "old.jsonl")
+        for output in (output for line in lines if line.get("verdict") == "fail" for output in line["outputs"]):
+            output["wrong_kinds"] = ["near"] if "violation" in output else []
+        for name, digest in (("old", lines[0]["corpus"]["digest"]), ("other", "0" * 64)):
+            lines[0]["corpus"]["digest"] = digest
+            (here / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+        told = ("-b", FAULTY, "--results", "new.jsonl", "--baseline")
+        assert run_with_faults(*told, "other.jsonl", faults="fail:Adam").status == 0
+        assert run_with_faults(*told, "old.jsonl", faults="fail:Adam").status == 1
+        run = read_results(here / "new.jsonl")
+        unexpected = {row.case: "near" in row.baseline_wrong for row in run.rows.values() if row.unexpected}
+        assert unexpected == {ADAM: True}
+
     def test_baseline_of_different_corpus_is_used_with_note(self, run_with_faults, here):
         run_with_faults("-b", FAULTY, "--results", "old.jsonl", faults="fail:Adam")
         lines = read_records(here / "old.jsonl")

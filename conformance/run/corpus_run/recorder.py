@@ -29,7 +29,6 @@ from conformance.run.corpus_run.environment_versions import run_environment, sub
 from conformance.run.corpus_run.resume import PartialResults, different_run_error
 from conformance.run.diagnosis.collected_results import ResultCollector
 from conformance.run.expectations.criterion import CaseFacts, Completeness, case_facts
-from conformance.run.expectations.criterion_settings import Standing
 from conformance.run.results.failure_groups import CaseResult, FailureGrouper
 from conformance.run.results.missing_operators import (
     missing_operator_sentences,
@@ -221,13 +220,13 @@ class AssessedResults:
         level = case.level
         if settings.profile:
             level = settings.profile.level_of(judged.rules, level)
-        standings = settings.baseline.standings if settings.baseline else {}
-        standing = standings.get((judged.subject, judged.case)) or Standing()
+        standing = self.criterion.find_standing(judged)
         return Assessment(
             level=effective_level(judged, level),
             expected=self.criterion.find_expectation(judged, lambda: load_case_in_memory(self._corpus, case)),
             baseline=standing.verdict,
             baseline_level=standing.level,
+            baseline_wrong=list(standing.wrong),
         )
 
     def _is_failure_of_base(self, record: Result) -> bool:

@@ -18,6 +18,7 @@ from conformance.base.serialization.printable_text import name_list
 from conformance.base.verdicts import Level, Verdict
 from conformance.corpus.cases.case import CaseKind
 from conformance.exact.clauses import backend_family_titles
+from conformance.run.expectations.criterion_settings import Standing, failure_words
 from conformance.run.expectations.support import SupportCounter
 from conformance.run.results.failure_groups import ELEMENT_TYPES, location_file
 from conformance.run.results.outcome_counts import is_known_failure
@@ -315,6 +316,15 @@ class PassCriterion:
         has_shrunk = is_compared and not is_other and entry.smaller_wrong(wrong_words(result)) is not None
         return entry.expected(result.case, has_other_cause=is_other, has_shrunk=has_shrunk)
 
+    def find_standing(self, result: Judged | Result) -> Standing:
+        """Return what the baseline has for a result, for its record; `wrong` is empty unless more is wrong now."""
+        standings = self.settings.baseline.standings if self.settings.baseline else {}
+        standing = standings.get((result.subject, result.case)) or Standing()
+        is_compared = result.verdict is standing.verdict and not result.varies
+        if is_compared and is_wrong_otherwise(failure_words(result, self.settings.level), standing.wrong):
+            return standing
+        return standing._replace(wrong=())
+
     def assess(self, result: ResultRow, facts: Callable[[], CaseFacts]) -> bool:
         """Count a result, and return whether the run may pass with it.
 
@@ -354,7 +364,7 @@ class PassCriterion:
             case UnexpectedKind.PASSES:
                 location = location_file(location)  # one reason for all fixed cases of a file
             case UnexpectedKind.REGRESSED:
-                meant = _baseline_text(result)
+                meant = result.baseline_text
             case UnexpectedKind.VIOLATES:
                 meant = ", ".join(unnamed_checks(result, self.settings.level, expected.checks if expected else ()))
             case UnexpectedKind.OTHER_CAUSE if expected:
@@ -525,9 +535,3 @@ def _has_other_cause(
     known = mutants_by_id()
     first, *others = dict.fromkeys((*entry.mutants, *(id for one in file.entries for id in one.mutants)))
     return not is_cause(known[first], [known[id] for id in others], load(), result.recorded_outputs)
-
-
-def _baseline_text(result: ResultRow) -> str:
-    """Return the baseline verdict of a result as text, with the level of the failure if the record has it."""
-    level = result.baseline_level
-    return f"{result.baseline} at level {level}" if level else str(result.baseline)

@@ -25,6 +25,7 @@ from conformance.run.results.records import (
     SupportRecord,
 )
 from conformance.run.results.results_file import read_results
+from conformance.run.results.wrong_elements import wrong_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -32,15 +33,29 @@ if TYPE_CHECKING:
 
     from conformance.corpus.cases.corpus import Corpus
     from conformance.corpus.profiles import RequirementProfile
-    from conformance.run.results.records import Header
+    from conformance.run.results.records import Header, Judged, Result
     from conformance.run.results.results_file import Key
 
 
 class Standing(NamedTuple):
-    """The verdict of a case in the baseline, and its level if that is weaker than the level of the case."""
+    """The verdict of a case in the baseline, its level if that is weaker than the level of the case, and what is wrong.
+
+    `wrong` is empty if it is unknown or not compared.
+    """
 
     verdict: Verdict | None = None
     level: Level | None = None
+    wrong: tuple[str, ...] = ()
+
+
+def failure_words(result: Judged | Result, fail_level: Level) -> tuple[str, ...]:
+    """Return what is wrong in a failure, sorted: see `wrong_elements`, or the violated checks of a graph optimizer.
+
+    Args:
+        fail_level: weakest level of the checks that are named.
+    """
+    violated = (check.name for check in result.checks if check.violation and check.level.is_within(fail_level))
+    return tuple(sorted(wrong_words(result) or set(violated)))
 
 
 @dataclass(frozen=True)
@@ -49,17 +64,21 @@ class Baseline:
 
     Attributes:
         record: file, corpus version and digest of the earlier run.
-        standings: the verdict and the level of each pair of subject and case.
+        standings: what the earlier run has for each pair of subject and case.
     """
 
     record: BaselineRecord
     standings: Mapping[Key, Standing]
 
 
-def read_baseline(path: Path, subjects: Sequence[str], relative_to: str | None = None) -> Baseline:
+def read_baseline(path: Path, subjects: Sequence[str], digest: str, relative_to: str | None = None) -> Baseline:
     """Read a results file as a baseline.
 
+    Only verdicts are compared with a run of another corpus, whose cases can have other values, and relative to another
+    subject.
+
     Args:
+        digest: digest of the corpus of the new run.
         subjects: ids of the subjects of the new run.
         relative_to: subject of the earlier run whose results count for every subject of the new run, or None.
 
@@ -68,8 +87,16 @@ def read_baseline(path: Path, subjects: Sequence[str], relative_to: str | None =
     """
     run = read_results(path)
     levels = {key: row.level_if_weaker(run.case_rows[row.case].level) for key, row in run.rows.items()}
-    standings = {key: Standing(row.verdict, levels[key]) for key, row in run.rows.items()}
     corpus = run.header.corpus
+    is_compared = corpus.digest == digest and relative_to is None
+    standings = {
+        key: Standing(
+            row.verdict,
+            levels[key],
+            failure_words(run.results[key], Level.SILENT) if is_compared and row.verdict is Verdict.FAIL else (),
+        )
+        for key, row in run.rows.items()
+    }
     if relative_to is None:
         if not {subject for subject, _ in standings} & set(subjects):
             raise ResultsError("subject-missing.baseline", path=path, subjects=list(subjects))
@@ -184,7 +211,7 @@ def criterion_for_run(
         _check_required(require, corpus)
     if relative_to is not None and baseline is None:
         raise UsageError("baseline-missing", relative_to=relative_to)
-    read = read_baseline(baseline, list(versions), relative_to) if baseline else None
+    read = read_baseline(baseline, list(versions), corpus.digest, relative_to) if baseline else None
     return CriterionSettings(level, applying, require, read)
 
 

@@ -102,7 +102,7 @@ def _verdict_and_message(result: ResultRow) -> str:
 
 def _beside_baseline(result: ResultRow) -> str:
     """Return the verdict and the message, followed by the verdict in the baseline if there is one."""
-    baseline = f" (in the baseline: {result.baseline})" if result.baseline is not None else ""
+    baseline = f" (in the baseline: {result.baseline_text})" if result.baseline is not None else ""
     return f"{_verdict_and_message(result)}{baseline}"
 
 

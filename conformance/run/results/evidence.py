@@ -55,7 +55,7 @@ def full_evidence(case: CaseRecord, result: Result) -> Iterator[str]:
     yield f"{verdict}: {verdict.meaning}{phase}{level}; {result.seconds * 1000:.3g} ms"
     if result.varies:
         yield f"the verdict varies: {', '.join(f'{count} times {name}' for name, count in result.repeats.items())}"
-    if (was := result.baseline) is not None and was != verdict:
+    if (was := result.baseline_text) not in {"", str(verdict)}:
         yield f"verdict in the baseline: {was}"
     if (expected := result.expected) is not None:
         issue = f"; issue {expected.issue}" if expected.issue else ""

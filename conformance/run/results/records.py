@@ -350,6 +350,8 @@ class ResultRow(StoredRecord, kw_only=True):
     `level` is the effective level of the verdict, see `effective_level`. `unexpected` is true if the result fails the
     run. If the case was run several times, `verdict` is the worst verdict and `repeats` counts all verdicts. `baseline`
     is the verdict of the baseline run; `baseline_level` is its level if that was weaker than the level of the case.
+    `baseline_wrong` has what was wrong in the baseline, if more is wrong now: values of the key `wrong` of an
+    expectations file, or for a graph optimizer the violated checks.
     `rules` has the ids of the profile's rules that raise the level of the case. `checks` has the checks that are
     violated or not judged. `accuracy` counts elements by accuracy grade, the strictest first; it is present if the run
     has the option `--accuracy`.
@@ -367,6 +369,7 @@ class ResultRow(StoredRecord, kw_only=True):
     repeats: Annotated[dict[Verdict, Positive], _VERDICTS] = {}
     baseline: Verdict | None = None
     baseline_level: Level | None = None
+    baseline_wrong: list[NonEmpty] = []
     checks: list[RewriteCheck] = []
     rules: list[str] = []
     accuracy: dict[NonEmpty, Within] = {}
@@ -375,6 +378,13 @@ class ResultRow(StoredRecord, kw_only=True):
     def varies(self) -> bool:
         """Whether several runs of the case had different verdicts."""
         return len(self.repeats) > 1
+
+    @property
+    def baseline_text(self) -> str:
+        """The baseline verdict as text, with the level and the wrong elements if the record has them."""
+        level = f" at level {self.baseline_level}" if self.baseline_level else ""
+        wrong = f" with {', '.join(self.baseline_wrong)}" if self.baseline_wrong else ""
+        return f"{self.baseline}{level}{wrong}" if self.baseline is not None else ""
 
     def level_if_different(self, case: Level) -> Level | None:
         """Return the effective level if it differs from the level of the case, else None."""
@@ -449,6 +459,7 @@ class Assessment(Struct, kw_only=True):
     unexpected: bool = False
     baseline: Verdict | None = None
     baseline_level: Level | None = None
+    baseline_wrong: list[NonEmpty] = []
 
 
 class Result(ResultRow, kw_only=True, tag_field="record", tag="result"):

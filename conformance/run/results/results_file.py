@@ -454,12 +454,12 @@ def unnamed_checks(result: ResultRow, fail_level: Level, named: Sequence[str]) -
 
 
 def is_worse_than_baseline(result: ResultRow) -> bool:
-    """Return whether a result is a regression: its verdict is worse than the baseline, or its level is stronger."""
+    """Return whether a result is a regression: a worse verdict, a stronger level or more that is wrong."""
     if result.baseline is None:
         return False
     weaker = result.baseline_level or Level.MUST
     is_stronger = result.verdict.is_defect and result.level.is_stronger_than(weaker)
-    return is_stronger or result.verdict.is_worse_than(result.baseline)
+    return is_stronger or bool(result.baseline_wrong) or result.verdict.is_worse_than(result.baseline)
 
 
 def contradicts_mark(result: ResultRow, fail_level: Level) -> bool:

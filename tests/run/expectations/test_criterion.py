@@ -11,7 +11,7 @@ from runs_in_memory import make_header, make_result, with_fields
 
 from conformance.base.verdicts import Level, Verdict
 from conformance.run.expectations.criterion import MAX_REASONS, CaseFacts, Completeness, PassCriterion
-from conformance.run.expectations.criterion_settings import Baseline, CriterionSettings, recorded_criterion
+from conformance.run.expectations.criterion_settings import Baseline, CriterionSettings, Standing, recorded_criterion
 from conformance.run.expectations.expectations_file import Expectation, Expectations
 from conformance.run.expectations.support import parse_supports
 from conformance.subjects.calling.subject_names import SubjectKind
@@ -393,6 +393,19 @@ class TestBaseline:
     def test_failure_at_a_stronger_level_is_a_regression(self, now, holds):
         criterion = new_criterion(SHOULD, baseline=BASELINE)
         assert judge(criterion, FAIL, level=now, baseline="fail", baseline_level="should") is holds
+
+    @pytest.mark.parametrize(
+        ("checks", "worse"), [(["outputs"], False), (["outputs", "names"], True), (["outputs", "opset"], False)]
+    )
+    def test_further_violated_check_of_an_optimizer_is_a_regression(self, checks, worse):
+        standings = {("acme", "test_x"): Standing(FAIL, None, ("outputs",))}
+        criterion = new_criterion(baseline=replace(BASELINE, standings=standings))
+        levels = {"opset": "should"}
+        violated = [
+            {"name": name, "level": levels.get(name, "must"), "violation": {"kind": "no_array"}} for name in checks
+        ]
+        result = make_result(subject="acme", case="test_x", verdict=FAIL, checks=violated)
+        assert bool(criterion.find_standing(result).wrong) is worse
 
     def test_new_case_is_judged_without_baseline(self):
         criterion = new_criterion(baseline=BASELINE)
