@@ -102,6 +102,7 @@ def update_expectations(
     cause: list[int] | None = None,
     keyword: str = "",
     pin_unsupported: bool = False,
+    pin_wrong: bool = False,
     check: bool = False,
 ) -> None:
     """Update an expectations file so that a run with these results passes.
@@ -124,7 +125,7 @@ def update_expectations(
     check_keyword(keyword)
     run = read_audit_results(results) or read_results(results)
     numbers = frozenset(cause) if cause else None
-    new = NewEntries(reason.strip(), by_cause, numbers, keyword_matcher(keyword), pin_unsupported)
+    new = NewEntries(reason.strip(), by_cause, numbers, keyword_matcher(keyword), pin_unsupported, pin_wrong)
     updated = update_file(expect, results, run, new)
     if updated.missing and not check and not reason.strip() and not by_cause:
         for line in open_point_lines(updated):

@@ -48,7 +48,7 @@ from conformance.run.results.results_file import (
     is_partial,
     is_worse_than_baseline,
 )
-from conformance.run.results.wrong_elements import is_wrong_otherwise, wrong_words
+from conformance.run.results.wrong_elements import common_words, is_wrong_otherwise, wrong_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -109,6 +109,7 @@ class NewEntries:
         numbers: the numbers of the causes to write; None for all.
         is_selected: function that returns whether a case is selected.
         pins_unsupported: whether unsupported cases get entries too; the message of the subject is their reason.
+        pins_wrong: whether entries that accept any wrong outputs get what is wrong on every machine.
     """
 
     reason: str = ""
@@ -116,6 +117,7 @@ class NewEntries:
     numbers: frozenset[int] | None = None
     is_selected: Callable[[str], bool] = field(default=lambda _: True)
     pins_unsupported: bool = False
+    pins_wrong: bool = False
 
     def text_for(self, entry: MissingEntry) -> str:
         """Return the reason for a missing entry, or an empty text if no entry is to be written."""
@@ -306,6 +308,8 @@ def update_expectations(text: str, name: str, run: Results, new: NewEntries = Ne
     for _ in range(MAX_ROUNDS):
         if not _update_entries(tables, results, new):
             break
+    if new.pins_wrong:
+        _pin_wrong(tables, results)
     missing, accepted = _missing_entries(tables, results, new)
     left = _add_entries(tables, missing, new, name)
     _join_causes(tables, results)
@@ -563,6 +567,18 @@ def _entry_updates(entries: Sequence[Expectation], results: _SubjectResults) -> 
     return updates
 
 
+def _pin_wrong(tables: Sequence[_EntryTable], results: _SubjectResults) -> None:
+    """Write what is wrong into each entry that accepts any wrong outputs of its cases."""
+    entries = _entries_of(tables)
+    updates = _entry_updates(entries, results)
+    kept = {id(entries[number]): update.kept for number, update in updates.items()}
+    for table in tables:
+        for place, entry in enumerate(table.entries):
+            if entry.verdict is Verdict.FAIL and not (entry.wrong or entry.mutants or entry.checks):
+                failing = (case for case in kept.get(id(entry), ()) if results.results[case].verdict is Verdict.FAIL)
+                table.entries[place] = replace(entry, wrong=common_words(map(results.wrong_words, failing)))
+
+
 def _remove_outdated_reasons(
     entries: Sequence[Expectation], updates: Mapping[int, _EntryUpdate], results: _SubjectResults, new: NewEntries
 ) -> None:
@@ -655,9 +671,10 @@ def _write_entries(table: _EntryTable) -> None:
     for key in {"cases", *VERDICT_KEYS} & item.keys() - written.keys():
         item.remove(key)
     wrong = next((entry.wrong for entry in table.entries if entry.wrong), ())
+    listed = wrong if "wrong" in item else ()
     for key, strings in (
         ("mutants", first.mutants),
-        ("wrong", wrong),
+        ("wrong", listed),
         *((key, entry.cases) for key, entry in written.items()),
     ):
         _set_strings(item, key, strings)
@@ -674,6 +691,8 @@ def _write_entries(table: _EntryTable) -> None:
     for key, strings in added:
         last = [name for name in map(_name_of, body) if name in VERDICT_KEYS][-1]
         _insert_after(body, last, tomlkit.key(key), _string_list(strings, key))
+    if wrong and not listed:
+        _insert_after(body, "reason", tomlkit.key("wrong"), _string_list(wrong, "wrong"))
 
 
 def _tables(document: TOMLDocument, name: str = "") -> list[Table]:

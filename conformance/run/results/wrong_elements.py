@@ -16,12 +16,15 @@ from conformance.run.results.records import kinds_of_output, wrong_kinds
 from conformance.run.results.violations import WrongKind, strip_tensor_number
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from conformance.run.results.records import Judged, OutputEvidence, Result
 
 WRONG_KINDS = (*map(str, WrongKind), "no_array", "output_type", "output_shape", "interpretation")
 """Kinds of wrong elements, and violations of whole outputs."""
+
+MAX_LISTED_PLACES = 4
+"""Largest number of outputs whose extents an entry for several failures lists; more would be unreadable."""
 
 MAX_FEW_SHARE = 1 / 16
 """Largest share of the elements of an output that is `few`; two elements are always few."""
@@ -53,8 +56,7 @@ def wrong_words(result: Judged | Result) -> frozenset[str]:
     if not found or found == {WrongKind.OTHER}:
         return found
     extents = _extents_of(result.outputs, is_near_only=found == {WrongKind.NEAR})
-    words = (f"{extent.name.lower()} of output {place}" for place, extent in extents.items())
-    return found.union(words)
+    return found.union(_extent_word(place, extent) for place, extent in extents.items())
 
 
 def _extents_of(outputs: Sequence[OutputEvidence], *, is_near_only: bool) -> dict[int, Extent]:
@@ -148,4 +150,27 @@ def smaller_words(words: Collection[str], listed: Collection[str]) -> tuple[str,
     is_smaller = any(extent > extents.get(place, 0) + slack for place, extent in listed_extents.items())
     if not kinds or not extents or not is_smaller or is_wrong_otherwise(words, listed):
         return None
-    return tuple(sorted(listed_kinds | {f"{extent.name.lower()} of output {at}" for at, extent in extents.items()}))
+    return tuple(sorted(listed_kinds | {_extent_word(place, extent) for place, extent in extents.items()}))
+
+
+def common_words(failures: Iterable[Collection[str]]) -> tuple[str, ...]:
+    """Return what one entry can list for several failures on every machine, sorted; empty if it is nothing.
+
+    The kinds are those of all failures, and an extent is the largest. Processors and threads round differently. Nothing
+    is therefore listed if the wrong elements are only nearly right or rough, and no extent if some are far or an index.
+
+    Args:
+        failures: for each failure what is wrong; empty if it is unknown.
+    """
+    found = list(failures)
+    kinds, extents = _split(set().union(*found))
+    has_rounding = bool(kinds & {WrongKind.NEAR, WrongKind.ROUGH})
+    if not all(found) or WrongKind.OTHER in kinds or (has_rounding and WrongKind.FAR not in kinds):
+        return ()
+    if kinds & {WrongKind.FAR, WrongKind.VALUE} or len(extents) > MAX_LISTED_PLACES:
+        return tuple(sorted(kinds))
+    return tuple(sorted(kinds | {_extent_word(place, extent) for place, extent in extents.items()}))
+
+
+def _extent_word(place: int, extent: Extent) -> str:
+    return f"{extent.name.lower()} of output {place}"

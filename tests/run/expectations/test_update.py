@@ -20,6 +20,7 @@ from conformance.run.expectations.expectations_update import NewEntries, update_
 from conformance.run.results.failure_groups import group_failures, mutant_sentence
 from conformance.run.results.known_faults import known_faults
 from conformance.run.results.results_file import Results
+from conformance.run.results.wrong_elements import common_words
 
 NAME = "acme.toml"
 HEAD = '# What acme is known not to pass.\nsubject = "acme"\nsupports = []\n'
@@ -73,6 +74,34 @@ def wrong_of(text):
 
 def update(text, changes=(), **more) -> str:
     return update_expectations(text, NAME, ran({**AS_TOLD, **dict(changes)}), **more).text
+
+
+class TestPinWrong:
+    def test_entry_that_accepts_any_output_gets_what_is_wrong_in_all_its_cases(self):
+        cases = {"test_a1": "fail", "test_b1": "fail"}
+        run = ran(cases, outputs=[wrong_output("zero", count=3)])
+        text = update_expectations(TEXT, NAME, run, NewEntries(pins_wrong=True)).text
+        assert wrong_of(text) == [("few of output 0", "zero")]
+        assert text.index("known") < text.index("wrong") < text.index("test_a1")
+        assert update_expectations(text, NAME, run, NewEntries(pins_wrong=True)).text == text
+        assert wrong_of(update_expectations(TEXT, NAME, run).text) == [()]
+
+    @pytest.mark.parametrize(
+        ("failures", "words"),
+        [
+            ([{"zero", "one of output 0"}, {"nan", "few of output 0"}], ("few of output 0", "nan", "zero")),
+            ([{"far", "near", "one of output 0"}], ("far", "near")),
+            ([{"value", "one of output 0"}], ("value",)),
+            ([{"near", "one of output 0"}], ()),
+            ([{"nan", "one of output 0"}, {"nan", "rough", "one of output 0"}], ()),
+            ([{"zero", "one of output 0"}, {"other"}], ()),
+            ([{"zero", "one of output 0"}, set()], ()),
+            ([{"zero", *(f"one of output {place}" for place in range(5))}], ("zero",)),
+            ([], ()),
+        ],
+    )
+    def test_nothing_that_depends_on_rounding_is_listed(self, failures, words):
+        assert common_words(failures) == words
 
 
 class TestChanges:
