@@ -327,8 +327,8 @@ def package(session: nox.Session) -> None:
     Then use the archives, and try the recipe, the Dockerfile and the action.
     """
     files = sorted(Path("dist/release").glob("onnx_conformance-*"))
-    if len(files) != 2:
-        session.error("dist/release/ does not have a wheel and an sdist: run the session release first.")
+    if len(files) != 2 or not Path("dist/release/SHA256SUMS").exists():  # the checksums are written last
+        session.error("dist/release/ is not complete: run the session release first.")
     require_programs(session, {"cc": "gcc libc6-dev", "zstd": "zstd"})
     work = Path(session.create_tmp()).resolve()
     for python in session.posargs or ["python3"]:

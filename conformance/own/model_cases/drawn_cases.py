@@ -102,7 +102,7 @@ def onnx_cases(
 
 def count_drawn_cases(operators: Collection[str] | None = None) -> int:
     """Return the number of names for which `onnx_cases` calls `progress` beside those of onnx's cases."""
-    return sum(map(len, _seeds(operators).values())) + 2 * len(_typed_operators(operators))
+    return sum(map(len, drawn_case_seeds(operators).values())) + 2 * len(_typed_operators(operators))
 
 
 def drawn_cases(
@@ -110,18 +110,19 @@ def drawn_cases(
     progress: Callable[[str], None] = lambda _: None,
     earlier: EarlierAnswers | None = None,
 ) -> Iterator[tuple[str, Case]]:
-    """Yield the cases with the names of their generator, apart from nodes that the reference leaves open by now.
+    """Yield the cases with the names of their generator, apart from nodes that are invalid or left open by now.
 
     Args:
         operators: the operators, or None for all.
         progress: is called with the name of each case.
         earlier: the answers of the corpus that is replaced; None if all are computed.
     """
-    for operator, seeds in _seeds(operators).items():
+    for operator, seeds in drawn_case_seeds(operators).items():
         for number, seed in enumerate(seeds):
             name = f"test_{operator.lower().replace('.', '_')}_ours_{number:02}"
             progress(name)
-            with suppress(Unsupported):  # the judgement of a node became wider since its seed was chosen
+            # The judgement of a node became wider since its seed was chosen, or a newer onnx refuses the node.
+            with suppress(InvalidNodeError, Unsupported):
                 yield GENERATOR, drawn_case(name, draw_node(operator, seed), earlier)
 
 
@@ -149,7 +150,7 @@ def chosen_onnx_cases(
             return OnnxCases(list(opset_cases(versions, progress, earlier)))
     given = node_cases(chosen)
     operators = operators_by_case(given)
-    drawn = _seeds(None).keys()
+    drawn = drawn_case_seeds(None).keys()
     for name in chosen or ():
         if name not in operators.values() and name not in drawn:
             known = {*operators_by_case(node_cases()).values(), *drawn}
@@ -159,7 +160,8 @@ def chosen_onnx_cases(
         return onnx_cases(given, chosen, progress, earlier)
 
 
-def _seeds(operators: Collection[str] | None) -> dict[str, Sequence[str]]:
+def drawn_case_seeds(operators: Collection[str] | None) -> dict[str, Sequence[str]]:
+    """Return the seeds of the drawn cases of each operator, or of the chosen operators."""
     declared = read_own_toml(__package__, "drawn_cases.toml").items()
     return {operator: seeds for operator, seeds in declared if operators is None or operator in operators}
 

@@ -17,7 +17,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib import import_module
-from importlib.metadata import distribution, version
+from importlib.metadata import distribution
 from importlib.util import find_spec
 from itertools import chain, repeat
 from math import prod
@@ -30,6 +30,7 @@ import numpy as np
 import onnx
 
 from conformance.base.errors import ConformanceError
+from conformance.base.plugins import installed_name
 from conformance.base.verdicts import Level, Unsupported
 from conformance.corpus.cases.case import VALUE_TAG, Case
 from conformance.exact.models.arrays import Array, array_of, is_floating
@@ -158,7 +159,7 @@ class OnnxCases:
     @property
     def version(self) -> str:
         """Version of the corpus: the release of onnx, without a suffix."""
-        found = re.match(r"\d+\.\d+\.\d+", version("onnx"))
+        found = re.match(r"\d+\.\d+\.\d+", onnx.__version__)
         return found[0] if found else "1.0.0"
 
     def summary(self) -> Iterator[str]:
@@ -182,10 +183,10 @@ class OnnxCases:
 
     def added_files(self) -> dict[str, bytes]:
         """Return the files that the corpus has besides its cases: onnx's licence, and its notice with the summary."""
-        metadata = distribution("onnx")
+        metadata = distribution(installed_name("onnx"))
         texts = {name: metadata.read_text(f"licenses/{name}") or metadata.read_text(name) for name in _LICENCE_FILES}
         notice = [
-            f"The models and inputs are those of the node tests of onnx {version('onnx')} (https://onnx.ai).",
+            f"The models and inputs are those of the node tests of onnx {onnx.__version__} (https://onnx.ai).",
             "The licence of onnx is in the file LICENSE. The inputs of cases with the tag hard, all cases with the",
             "tag drawn, and all the expected values and bounds, were computed by onnx-conformance.",
             "",

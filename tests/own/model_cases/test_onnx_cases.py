@@ -26,8 +26,15 @@ from conformance.corpus.cases.case import VALUE_TAG
 from conformance.corpus.cases.case_loading import load_case_in_memory, read_case_json
 from conformance.corpus.cases.corpus import open_corpus
 from conformance.corpus.generation.write_corpus import generate
+from conformance.exact.declarations.drawing import draw_node
 from conformance.exact.reference.oracle import Answer
-from conformance.own.model_cases.drawn_cases import drawn_cases, opset_versions, sized_cases, typed_cases
+from conformance.own.model_cases.drawn_cases import (
+    drawn_case_seeds,
+    drawn_cases,
+    opset_versions,
+    sized_cases,
+    typed_cases,
+)
 from conformance.own.model_cases.model_cases import data_types
 from conformance.own.model_cases.onnx_cases import (
     DIFFERS_TAG,
@@ -374,3 +381,9 @@ def test_all_versions_have_a_model_from_opset_7_on():
         "Upsample": [(7, 7), (9, 9)],
         "Normalizer": [(1, 1)],
     }
+
+
+def test_each_seed_draws_a_node():
+    for operator, seeds in drawn_case_seeds(None).items():
+        for seed in seeds:
+            assert draw_node(operator, seed).model.graph.node
