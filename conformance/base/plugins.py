@@ -6,7 +6,15 @@ import re
 import sys
 from contextlib import suppress
 from functools import cache
-from importlib.metadata import EntryPoint, PackageNotFoundError, entry_points, metadata, requires, version
+from importlib.metadata import (
+    EntryPoint,
+    PackageNotFoundError,
+    entry_points,
+    metadata,
+    packages_distributions,
+    requires,
+    version,
+)
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -26,6 +34,20 @@ _BOUND = re.compile(r"\s*(>=|<)\s*([\d.]+)")
 def suite_version() -> str:
     """Return the version of the installed suite."""
     return version(DISTRIBUTION)
+
+
+def installed_name(package: str) -> str:
+    """Return the name under which a package is installed: its own, or that of a package with its module.
+
+    onnx-weekly, of which each week has a release, installs the module of onnx.
+    """
+    try:
+        version(package)
+    except PackageNotFoundError:
+        module = package.replace("-", "_")
+        others = (name for name in packages_distributions().get(module, ()) if name.replace("-", "_") != module)
+        return next(others, package)
+    return package
 
 
 @cache
@@ -68,7 +90,7 @@ def check_dependencies() -> None:
     for name, bounds in _requirements():
         needed = ",".join(f"{operator}{bound}" for operator, bound in bounds)
         try:
-            installed = version(name)
+            installed = version(installed_name(name))
         except PackageNotFoundError:
             raise DependencyError("missing", name=name, needed=needed, python=sys.executable) from None
         for operator, bound in bounds:
@@ -105,7 +127,7 @@ def _requirements() -> list[tuple[str, list[tuple[str, str]]]]:
     texts: list[str] = []
     for package in (DISTRIBUTION, "onnx"):
         with suppress(PackageNotFoundError):  # the suite is imported from a folder, or the first loop names onnx
-            texts += requires(package) or []
+            texts += requires(installed_name(package)) or []
     matches = [match for text in texts if (match := _REQUIREMENT.fullmatch(text)) and not match[3]]
     return [(match[1], sorted(_BOUND.findall(match[2]), reverse=True)) for match in matches]
 

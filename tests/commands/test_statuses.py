@@ -180,6 +180,14 @@ def test_wrong_version_is_named(install, name, version, code):
     assert f"'{name}>=" in error.hint
 
 
+def test_package_with_the_module_of_another_package_is_accepted(install, monkeypatch):
+    install("onnx", None)
+    monkeypatch.setattr(plugins, "packages_distributions", lambda: {"onnx": ["tomlkit"]})
+    assert plugins.installed_name("onnx") == "tomlkit"
+    monkeypatch.setattr(plugins, "packages_distributions", lambda: {"onnx": ["onnx"]})
+    assert wrong_dependency().code == "dependency.missing"
+
+
 def test_internal_error_with_a_wrong_version_is_a_usage_error(install, command, monkeypatch):
     monkeypatch.setattr("conformance.corpus.cases.corpus.bundled_corpus_path", lambda: 1 / 0)
     install("onnx", "1.17.0")

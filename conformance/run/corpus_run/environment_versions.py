@@ -19,7 +19,13 @@ from subprocess import TimeoutExpired
 from typing import TYPE_CHECKING
 
 from conformance.base.files.atomic_write import open_input
-from conformance.base.plugins import DISTRIBUTION, check_dependencies, extra_for_adapter, registered_entry_points
+from conformance.base.plugins import (
+    DISTRIBUTION,
+    check_dependencies,
+    extra_for_adapter,
+    installed_name,
+    registered_entry_points,
+)
 from conformance.base.processes.start import run_program
 from conformance.base.serialization.decoding import read_own_toml
 from conformance.run.results.recorded_environment import cpu_name, describe_environment
@@ -172,7 +178,7 @@ def _packages(named: SubjectName) -> list[str]:
 def _package_hashes(package: str) -> Iterator[str]:
     """Yield the name and the recorded hash of each file of a distribution, or the hashes of a module's source files."""
     try:
-        record = metadata.distribution(package).read_text("RECORD") or ""
+        record = metadata.distribution(installed_name(package)).read_text("RECORD") or ""
     except (metadata.PackageNotFoundError, OSError, UnicodeDecodeError):
         record = ""
     recorded = [
