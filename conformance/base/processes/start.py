@@ -205,16 +205,18 @@ def start_worker(function: Callable[[Connection], None]) -> tuple[Connection, Sp
     import multiprocessing  # few commands need it
     from multiprocessing import resource_tracker
 
-    resource_tracker.ensure_running()  # its start, which the first start of a process causes, unblocks SIGINT
     context = multiprocessing.get_context("spawn")
     own, theirs = context.Pipe()
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # until `begin_worker` ignores it
     safe_path = os.environ.get(_SAFE_PATH)
     os.environ[_SAFE_PATH] = safe_path or _OF_WORKER  # a `struct.py` in the current directory is not the module
     try:
-        process = _start_spawned(lambda: context.Process(target=function, args=(theirs,), daemon=False))
+        resource_tracker.ensure_running()  # its start, which the first start of a process causes, unblocks SIGINT
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # until `begin_worker` ignores it
+        try:
+            process = _start_spawned(lambda: context.Process(target=function, args=(theirs,), daemon=False))
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
         if safe_path is None:
             del os.environ[_SAFE_PATH]
     theirs.close()

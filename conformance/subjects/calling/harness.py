@@ -265,7 +265,7 @@ def _import_module(request: Request) -> ModuleType:
     """Import the module of a subject; it is searched in the directory first, as with `python -m`.
 
     All other modules are searched in the directory last, so that its files (a `numpy.py`) cannot hide installed
-    modules.
+    modules. A registered subject imports nothing from the directory.
     """
     if "adapters" in request:
         return _import_adapter(request)
@@ -306,6 +306,7 @@ def _resolve_entry_point(request: Request) -> None:
 
         for point in entry_points(group=request["group"], name=request["name"]):
             request["module"], _, request["attribute"] = point.value.partition(":")
+            request["directory"] = ""
 
 
 def _import_from_directory(directory: str, name: str, suite: str) -> None:

@@ -163,11 +163,10 @@ def in_process_request(named: SubjectName, directory: Path) -> Request:
 
     Args:
         named: the subject.
-        directory: folder that is searched for the subject's module.
+        directory: folder that is searched for the subject's module, unless the subject has a registered name.
     """
     point = registered_entry_points(named.kind.group).get(named.name)
     module, _, attribute = (named.name if point is None else point.value).partition(":")
-    is_of_suite = point is not None and module.startswith(f"{PACKAGE_FOLDER.name}.")
     return {
         "kind": str(named.kind),
         "text": named.text,
@@ -175,7 +174,7 @@ def in_process_request(named: SubjectName, directory: Path) -> Request:
         "module": module,
         "attribute": attribute,
         "options": dict(named.options),
-        "directory": "" if is_of_suite else str(directory),
+        "directory": str(directory) if point is None else "",
     }
 
 
@@ -197,12 +196,12 @@ def harness_command(named: SubjectName, interpreter: Interpreter | None = None) 
     if adapter or request["directory"]:
         request["suite"] = str(PACKAGE_FOLDER)
     if interpreter is None:
-        return (sys.executable, "-P", str(_HARNESS), _encode(request | {"path": _import_paths(here)}))
+        return (sys.executable, "-P", str(_HARNESS), _encode(request | {"path": _import_paths()}))
     if interpreter.is_adapter_only:
         return (str(interpreter.program), "-I", str(_HARNESS), _encode(request))
     if named.name not in registered_entry_points(named.kind.group):
         request["group"] = f"onnx_conformance.{named.kind.group}"
-    path = [*filter(_is_package_path, _import_paths(here))]
+    path = [*filter(_is_package_path, _import_paths())]
     return (str(interpreter.program), "-P", str(_HARNESS), _encode(request | {"path": path, "is_path_appended": True}))
 
 
@@ -223,14 +222,13 @@ def _encode(request: Request) -> str:
     return json.dumps(request)
 
 
-def _import_paths(here: str) -> list[str]:
-    """Return the import path of this process with absolute paths, and the current directory last.
+def _import_paths() -> list[str]:
+    """Return the import path of this process with absolute paths.
 
-    Because the current directory is last, its files cannot hide modules of Python or of a library. If PYTHONPATH names
-    the directory, its position is kept. Only the module of the subject is searched in the current directory first.
+    It has the current directory only if PYTHONPATH names it. The harness appends it for a subject that is named by its
+    module: its files cannot hide modules of Python or of a library, and a registered subject imports none of them.
     """
-    paths = [str(Path(path).absolute()) for path in sys.path if path]
-    return paths if here in paths else [*paths, here]
+    return [str(Path(path).absolute()) for path in sys.path if path]
 
 
 def _is_package_path(path: str) -> bool:

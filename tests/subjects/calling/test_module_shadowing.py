@@ -96,6 +96,15 @@ def test_run_registered_subject_beside_a_package_conformance(own_package, proces
     assert (ended.status in {0, 1}, ended.err) == (True, ""), ended.out
 
 
+@pytest.mark.parametrize("how", [(), ("-n", "2")], ids=["one process", "two workers"])
+def test_run_registered_subject_imports_nothing_from_the_folder(here, process, small_corpus, how):
+    for name in ("signal", "pickle", "google", "onnxruntime", "adapters"):
+        (here / f"{name}.py").write_text(f"open('{name} is imported', 'w')\n")
+    ended = process("onnx-conformance", "run", "-b", "onnxruntime", "--data", small_corpus, *how)
+    assert (ended.status in {0, 1}, ended.err) == (True, ""), ended.out
+    assert not list(here.glob("*is imported"))
+
+
 def test_run_subject_that_imports_adapters_of_the_suite(here, process, small_corpus):
     (here / "acme.py").write_text(
         "from conformance.subjects.adapters.onnx_reference import OnnxReferenceBackend\n"
