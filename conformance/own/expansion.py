@@ -7,6 +7,7 @@ operators of opset 13.
 
 from __future__ import annotations
 
+from collections import ChainMap
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -119,7 +120,7 @@ def expand(model: onnx.ModelProto) -> onnx.ModelProto:
 
     graphs = top_level_graphs(expanded)
     typed_graphs = top_level_graphs(_infer_types(expanded))
-    main = _types(typed_graphs[0])
+    main = ChainMap(_types(typed_graphs[0]))
     for graph, typed in zip(graphs, typed_graphs, strict=True):
         _expand_graph(graph, typed, main, new_emitter)
     _drop_training_import(expanded)
@@ -174,7 +175,7 @@ def _types(graph: onnx.GraphProto) -> dict[str, int]:
 def _expand_graph(
     graph: onnx.GraphProto,
     inferred: onnx.GraphProto,
-    outer: Mapping[str, int],
+    outer: ChainMap[str, int],
     new_emitter: Callable[[str], TermEmitter],
 ) -> None:
     """Replace the optimizers of a graph and of its subgraphs, in place.
@@ -185,7 +186,7 @@ def _expand_graph(
         outer: element types of the values of the enclosing graphs, by name.
         new_emitter: creates an empty emitter for an optimizer of the given type.
     """
-    types = {**outer, **_types(inferred)}
+    types = ChainMap(_types(inferred), *outer.maps)
     nodes: list[onnx.NodeProto] = []
     for node, typed in zip(graph.node, inferred.node, strict=True):
         for inner, inner_typed in zip(subgraphs_of(node), subgraphs_of(typed), strict=True):

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import ChainMap, defaultdict
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -27,7 +27,7 @@ from conformance.exact.models.arrays import element_type_text
 from conformance.exact.models.graphs import MAIN_DOMAINS, Scope, call_expansion_problem, infer_shapes, recursion_problem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
 
 OPERATORS_WITH_AXIS = ALONG_AXIS | {"ArgMax"}
@@ -64,7 +64,7 @@ def _malformed_parts(scope: Scope) -> Iterator[str]:
                 yield f"The {node.op_type} that computes {scope.path_of(node)} has an axis that is not an integer."
 
 
-def _check_axes(scope: Scope, outer: Mapping[str, int]) -> None:
+def _check_axes(scope: Scope, outer: ChainMap[str, int]) -> None:
     """Check that each explicit axis of an ArgMax, and of the operators before it, is an axis of the node's input.
 
     Args:
@@ -75,8 +75,7 @@ def _check_axes(scope: Scope, outer: Mapping[str, int]) -> None:
         ModelError: an axis is beyond the number of dimensions.
     """
     graph = scope.graph
-    ranks = {
-        **outer,
+    own = {
         **{
             value.name: len(value.type.tensor_type.shape.dim)
             for value in (*graph.value_info, *graph.output, *graph.input)
@@ -84,6 +83,7 @@ def _check_axes(scope: Scope, outer: Mapping[str, int]) -> None:
         },
         **{tensor.name: len(tensor.dims) for tensor in graph.initializer},
     }
+    ranks = ChainMap(own, *outer.maps)
     for node in graph.node:
         axis = explicit_axis(node) if node.op_type in OPERATORS_WITH_AXIS and is_standard(scope, node) else None
         rank = ranks.get(node.input[0]) if node.input else None
@@ -138,7 +138,7 @@ def analyse_argmaxes(model: onnx.ModelProto) -> list[ArgMaxSite]:
     """
     refuse_malformed(model)
     inferred = _with_inferred_types(model)
-    _check_axes(Scope(inferred, inferred.graph), {})
+    _check_axes(Scope(inferred, inferred.graph), ChainMap())
     after, removals = eliminate.traced(model, fixed_point=True)
     opset = next((opset.version for opset in model.opset_import if opset.domain in MAIN_DOMAINS), 1)
     types = _element_types(inferred.graph)

@@ -469,8 +469,11 @@ def inference_problem(model: onnx.ModelProto) -> str | None:
     """Return a sentence that explains why onnx's shape inference must not run, or None.
 
     It follows each call of a function, and does not end for some equations of Einsum with wrong characters. A Split
-    with more outputs than its attribute states ends the process.
+    with more outputs than its attribute states ends the process. For each subgraph it copies the types of all values
+    of the enclosing graphs.
     """
+    if _copied_types(model) > MAX_COPIED_TYPES:
+        return "The model has too many subgraphs with too many values around them."
     equations = [each for _, each in _attributes_of(model, "Einsum", "equation") if not _EQUATION.fullmatch(each.s)]
     if equations:
         return f"The equation {equations[0].s[:80]!r} of an Einsum is malformed."
@@ -478,6 +481,24 @@ def inference_problem(model: onnx.ModelProto) -> str | None:
         if each.type == AttributeProto.INT and each.i < len(node.output):
             return f"A Split has {len(node.output)} outputs, and the attribute num_outputs is {each.i}."
     return call_expansion_problem(model)
+
+
+MAX_COPIED_TYPES = 2**26
+"""Number of types of values that onnx's shape inference may copy; a hundred million take 20 seconds."""
+
+
+def _copied_types(model: onnx.ModelProto) -> int:
+    """Return the sum, over all subgraphs of a model, of the number of values of the enclosing graphs."""
+    pending = [(holder, 0) for holder in (*top_level_graphs(model), *model.functions)]
+    copied = 0
+    while pending:
+        holder, outer = pending.pop()
+        inner = [graph for node in holder.node for graph in subgraphs_of(node)]
+        if inner:
+            around = outer + len(holder.input) + sum(len(node.output) for node in holder.node)
+            copied += around * len(inner)
+            pending += [(graph, around) for graph in inner]
+    return copied
 
 
 _TERM = rb"[A-Za-z ]*(\.\.\.[A-Za-z ]*)?"  # it matches a text in one way only, so that a long one takes linear time

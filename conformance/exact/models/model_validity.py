@@ -185,8 +185,8 @@ MAX_MODEL_BYTES = 2**31
 def has_more_fields(content: bytes, most: int) -> bool:
     """Return whether an encoded model has more than `most` texts and messages, counted without decoding the model.
 
-    A decoded message takes 75 times the memory of its two encoded bytes. What is not a model has no more fields: its
-    decoder reports the fault.
+    A decoded message takes 75 times the memory of its two encoded bytes. The two ends of a group count too: no field of
+    ONNX is a group, and a decoder skips it. What is not a model has no more fields: its decoder reports the fault.
     """
     parts: list[tuple[int, int, Any]] = [(0, len(content), onnx.ModelProto.DESCRIPTOR)]
     count = 0
@@ -197,11 +197,13 @@ def has_more_fields(content: bytes, most: int) -> bool:
                 start = numbers.end()
                 continue
             tag, start = _varint(content, start)
-            if tag & 7 != _LENGTH_DELIMITED:
+            if tag & 7 not in _TEXTS_MESSAGES_AND_GROUPS:
                 break
             count += 1
             if count > most:
                 return True
+            if tag & 7 != _LENGTH_DELIMITED:
+                continue
             length, start = _varint(content, start)
             field = message.fields_by_number.get(tag >> 3)
             if field is not None and field.message_type is not None:
@@ -211,6 +213,9 @@ def has_more_fields(content: bytes, most: int) -> bool:
 
 
 _LENGTH_DELIMITED = 2
+_START_OF_GROUP = 3
+_END_OF_GROUP = 4
+_TEXTS_MESSAGES_AND_GROUPS = {_LENGTH_DELIMITED, _START_OF_GROUP, _END_OF_GROUP}
 _MAX_VARINT_BITS = 70
 
 

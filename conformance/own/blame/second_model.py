@@ -60,8 +60,8 @@ class MatchedModels:
         Args:
             data_sets: the inputs of the first model.
         """
-        names = required_input_names(self.first.original.graph)
-        places = [names.index(name) for name in required_input_names(self.second.original.graph)]
+        place_of = {name: place for place, name in enumerate(required_input_names(self.first.original.graph))}
+        places = [place_of[name] for name in required_input_names(self.second.original.graph)]
         own = [replace(each, arrays=tuple(each.arrays[place] for place in places)) for each in data_sets]
         first, _ = with_tensor_inputs(self.first, data_sets)
         second, _ = with_tensor_inputs(self.second, own)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections import Counter
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -111,10 +112,9 @@ class LoadedModel:
         if data_folder is None and scratch is not None:
             data_folder = _move_initializers(model, scratch)
         complete(model, str(path))
-        names = [value.name for value in model.graph.output]
-        twice = next((name for name in names if names.count(name) > 1), None) if len(set(names)) < len(names) else None
-        if twice is not None:  # onnx's checker accepts it
-            raise invalid_model(path, model, f"the graph lists the output {twice} twice")
+        ((most, times),) = Counter(value.name for value in model.graph.output).most_common(1) or [("", 0)]
+        if times > 1:  # onnx's checker accepts it
+            raise invalid_model(path, model, f"the graph lists the output {most} twice")
         violation = model_violation(with_known_ranks(without_external_data(model), open_outputs(model)))
         if violation is not None:
             raise invalid_model(path, model, violation)
@@ -231,7 +231,7 @@ def complete(model: onnx.ModelProto, name: str) -> None:
         ModelError: the nodes have a cycle, or the type of an output cannot be inferred.
     """
     for holder in (model.graph, *model.functions):
-        _sort_nodes(holder, frozenset(), name)
+        _sort_nodes(holder, set(), name)
     for value in model.graph.output:
         if value.type.tensor_type.elem_type not in onnx.TensorProto.DataType.values():
             raise ModelError("output-without-shape.type", name=name, output=value.name)
@@ -259,12 +259,13 @@ def _is_declared(value: onnx.ValueInfoProto) -> bool:
     return kind is not None and (kind != "tensor_type" or bool(tensor.elem_type and tensor.HasField("shape")))
 
 
-def _sort_nodes(graph: onnx.GraphProto | onnx.FunctionProto, outer: frozenset[str], name: str) -> None:
+def _sort_nodes(graph: onnx.GraphProto | onnx.FunctionProto, outer: set[str], name: str) -> None:
     """Sort the nodes of a graph and of its subgraphs topologically, in place, with as few moves as possible.
 
     Args:
         graph: the graph.
         outer: the values of the enclosing graphs; a node before a definition of the same name takes such a value.
+            The set is changed while subgraphs are sorted: a new one for each would take quadratic time.
         name: the name of the model for an error.
 
     Raises:
@@ -276,10 +277,12 @@ def _sort_nodes(graph: onnx.GraphProto | onnx.FunctionProto, outer: frozenset[st
         for output in node.output
         if output and output not in outer
     }
-    visible = outer.union(makers, _own_constants(graph))
+    own = {*makers, *_own_constants(graph)} - outer
+    outer |= own
     for node in graph.node:
         for inner in subgraphs_of(node):
-            _sort_nodes(inner, visible, name)
+            _sort_nodes(inner, outer, name)
+    outer -= own
     uses = [[makers[taken] for taken in names_taken_by(node) if taken in makers] for node in graph.node]
     order = topological_order(uses, range(len(uses)))
     if len(order) < len(uses):

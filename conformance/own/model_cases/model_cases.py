@@ -21,7 +21,15 @@ from conformance.base.serialization.printable_text import one_line, shorten_midd
 from conformance.base.verdicts import Level, Unsupported
 from conformance.corpus.cases.case import MAX_CASE_TENSORS, MODELS_CORPUS, REGION_TAG, Case
 from conformance.exact.models.arrays import Array, is_text, type_name
-from conformance.exact.models.graphs import MAIN_DOMAINS, called_name, copy_of, is_operator, iter_nodes, subgraphs_of
+from conformance.exact.models.graphs import (
+    MAIN_DOMAINS,
+    called_name,
+    copy_of,
+    is_operator,
+    iter_nodes,
+    names_taken_by,
+    subgraphs_of,
+)
 from conformance.exact.models.input_files import DeclaredInput, required_inputs
 from conformance.exact.reference.enclosures import OTHER_DOMAINS
 from conformance.exact.reference.enclosures.machine_learning import MAP_OPERATORS
@@ -274,7 +282,8 @@ def _parts(given: GivenModel, found: ModelCases, progress: Callable[[str], None]
     """Yield the nodes and regions of a model, and count those that cannot be cases."""
     for graph in typed_graphs(given.model, given.inputs, progress):
         nodes = graph.graph.node
-        regions = Regions(graph.graph, {name for name, value in graph.values.items() if value.is_constant})
+        taken = {name for node in nodes for name in names_taken_by(node)} & graph.values.keys()
+        regions = Regions(graph.graph, {name for name in taken if graph.values[name].is_constant})
         alone = [(number,) for number, node in enumerate(nodes) if not is_operator(node, "Constant")]
         found.nodes += len(alone)
         for numbers in (*alone, *regions.find()):

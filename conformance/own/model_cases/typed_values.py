@@ -6,6 +6,7 @@ operands and few elements, because shapes depend on them. With inputs of the use
 
 from __future__ import annotations
 
+from collections import ChainMap
 from dataclasses import dataclass, replace
 from itertools import repeat
 from math import prod
@@ -205,7 +206,9 @@ def typed_graphs(
         arrays = initializer_arrays_in(graph, model.data_folder)
     except Unsupported as reason:
         raise ModelError("no-cases.model", path=model.path, reason=reason) from None
-    values: dict[str, Typed] = {name: TypedValue.of(array, is_constant=True) for name, array in arrays.items()}
+    values: ChainMap[str, Typed] = ChainMap(
+        {name: TypedValue.of(array, is_constant=True) for name, array in arrays.items()}
+    )
     given = {value.name: each for value, each in zip(required_inputs(graph), inputs, strict=True)}
     values |= {name: each for name, each in given.items() if isinstance(each, TypedValue)}
     maps = {name: each for name, each in given.items() if isinstance(each, dict)}
@@ -223,7 +226,7 @@ class _Walk:
     progress: Callable[[str], None]
     maps: Mapping[str, dict[Any, Any]]
 
-    def walk(self, graph: onnx.GraphProto, values: dict[str, Typed], depth: int) -> list[Typed | None]:
+    def walk(self, graph: onnx.GraphProto, values: ChainMap[str, Typed], depth: int) -> list[Typed | None]:
         """Add the values of a graph's nodes to `values`, and return the graph's outputs; None for an unknown one."""
         self.found.append(TypedGraph(graph, values))
         declared = {value.name: _typed_value(value) for value in (*graph.value_info, *graph.output)}
@@ -234,7 +237,7 @@ class _Walk:
             values.update((name, each) for name, each in zip(node.output, results, strict=False) if name and each)
         return [values.get(value.name) for value in graph.output]
 
-    def _results(self, node: onnx.NodeProto, known: Mapping[str, Typed], depth: int) -> Sequence[Typed | None]:
+    def _results(self, node: onnx.NodeProto, known: ChainMap[str, Typed], depth: int) -> Sequence[Typed | None]:
         if subgraphs_of(node):
             return self._control_flow(node, known, depth) if depth < MAX_DEPTH else []
         if not self.maps.keys().isdisjoint(node.input):
@@ -302,7 +305,7 @@ class _Walk:
             return [TypedValue(array.dtype, array.shape) for array in centres]
         return [TypedValue.of(array, is_given=is_given) for array in centres]
 
-    def _control_flow(self, node: onnx.NodeProto, values: Mapping[str, Typed], depth: int) -> Sequence[Typed | None]:
+    def _control_flow(self, node: onnx.NodeProto, values: ChainMap[str, Typed], depth: int) -> Sequence[Typed | None]:
         """Walk the subgraphs of a node, and return its results.
 
         A Loop keeps the shapes of its states. Results of a Scan are not known.
@@ -312,12 +315,12 @@ class _Walk:
             condition = values.get(node.input[0])
             known = condition.array if isinstance(condition, TypedValue) else None
             taken = ["then_branch", "else_branch"] if known is None else [f"{'then' if known.all() else 'else'}_branch"]
-            outputs = [self.walk(graphs[name], dict(values), depth + 1) for name in taken]
+            outputs = [self.walk(graphs[name], values.new_child(), depth + 1) for name in taken]
             return [_common(each) for each in zip(*outputs, strict=False)]
         states: list[Typed | None] = []
         for body in graphs.values():
             given = [*_body_inputs(node, values)]
-            inner = dict(values)
+            inner = values.new_child()
             inner.update((each.name, value) for each, value in zip(body.input, given, strict=False) if value)
             states = self.walk(body, inner, depth + 1)
         if node.op_type == "SequenceMap":

@@ -15,6 +15,7 @@ from onnx import parser
 from refusals import assert_bad_input
 
 from conformance.base.errors import ModelError
+from conformance.exact.models import graphs
 from conformance.exact.models.arrays import hash_values
 from conformance.exact.models.graphs import subgraphs_of
 from conformance.exact.reference.node_enclosures import NodeScope
@@ -197,3 +198,14 @@ def test_output_of_an_open_rank_has_the_shape_of_the_run(tmp_path, command):
     assert command("audit", *given, "--json", report).status == 0
     assert json.loads(report.read_text())["audits"][0]["nodes"][0]["elements"] == 8
     assert_bad_input(command("blame", *given, "-o", "onnxoptimizer", "--verbose"), "model.output-without-shape", "Y")
+
+
+def test_types_are_not_inferred_if_many_subgraphs_see_many_values(monkeypatch):
+    branch = "b () => (float[2] Z) { Z = Abs (X) }"
+    nodes = "".join(f"Y{n} = If (c) <then_branch = {branch}, else_branch = {branch}>" for n in range(10))
+    model = parser.parse_model(HEADER + f"(float[2] X, bool c) => (float[2] Y9) {{ {nodes} }}")
+    seen = 20 * 12  # by each of the 20 branches: two inputs and ten results
+    monkeypatch.setattr(graphs, "MAX_COPIED_TYPES", seen)
+    assert graphs.inference_problem(model) is None
+    monkeypatch.setattr(graphs, "MAX_COPIED_TYPES", seen - 1)
+    assert graphs.inference_problem(model) is not None

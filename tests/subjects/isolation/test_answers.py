@@ -112,6 +112,7 @@ def test_every_attack_of_the_harness_is_tested():
         (onnx.ModelProto(ir_version=300, producer_name="name").SerializeToString(), 1),
         (onnx.ModelProto(graph=onnx.GraphProto(node=[onnx.NodeProto(input=["a", "b"])] * 3)).SerializeToString(), 10),
         (b"\x3a\x04\x0a\x00\x0a\x00", 3),
+        (b"\xc3\x3e\xc4\x3e\x3a\x06\xc3\x3e\xc4\x3e\x0a\x00", 6),
         (b"\x09" + bytes(8) + b"\x0d" + bytes(4) + b"\x88\x01\xff\x01" * 10**4, 0),
     ],
 )
@@ -120,9 +121,7 @@ def test_messages_and_texts_of_a_model_are_counted_without_decoding(content, fie
     assert has_more_fields(content + b"\x12\x00", fields)
 
 
-@pytest.mark.parametrize(
-    "content", [b"\x3a" + b"\xff" * 10**6, b"\x3a\x80", b"\x0b\x0c\x0f", b"\x3a\xff\xff\xff\xff\x7f"]
-)
+@pytest.mark.parametrize("content", [b"\x3a" + b"\xff" * 10**6, b"\x3a\x80", b"\x0e\x0f", b"\x3a\xff\xff\xff\xff\x7f"])
 def test_counting_of_what_is_not_a_model_ends(content):
     assert not has_more_fields(content, 10**7)
 
