@@ -68,6 +68,8 @@ class TestCriterion:
         run_with_faults("-b", FAULTY, "--results", "old.jsonl", faults="fail:Adam")
         assert run_with_faults("-b", FAULTY, faults="fail:Adam").status == 1
         assert run_with_faults("-b", FAULTY, "--baseline", "old.jsonl", faults="fail:Adam").status == 0
+        chosen = ("--baseline", "old.jsonl", "--case", ADAM)
+        assert run_with_faults("-b", FAULTY, *chosen, faults="fail:Adam").status == 0
         ended = run_with_faults("-b", FAULTY, "--baseline", "old.jsonl", faults="fail:Adam fail:Adagrad")
         assert ended.status == 1
         assert re.search(rf"test_adagrad_\S+ fails on {FAULTY}, but in the baseline: pass", ended.out)
@@ -96,10 +98,18 @@ class TestCriterion:
         assert ended.status == 0
         assert re.search(r"old\.jsonl, .*0\.9\.0", ended.out)
 
-    @pytest.mark.parametrize("content", ["", '{"record": "header"}\n'])
-    def test_baseline_with_invalid_content_is_refused(self, run_with_faults, here, content):
+    @pytest.mark.parametrize(
+        ("content", "code"),
+        [
+            ("", "results.truncated"),
+            ('{"record": "header"}\n', "results.malformed"),
+            ('{"record": "header", "format": 1}\n', "results.other-format"),
+        ],
+    )
+    def test_baseline_with_invalid_content_is_refused(self, run_with_faults, here, content, code):
         (here / "old.jsonl").write_text(content)
-        assert run_with_faults("-b", RIGHT, "--baseline", "old.jsonl").status == 2
+        ended = run_with_faults("-b", RIGHT, "--baseline", "old.jsonl")
+        assert (ended.status, ended.code) == (2, code)
 
     def test_baseline_without_the_subject_is_refused(self, run_with_faults):
         run_with_faults("-b", WRONG, "--results", "old.jsonl")

@@ -353,7 +353,7 @@ class PassCriterion:
         if kind is None:
             is_known = is_known_failure(replace(result, unexpected=False))
             self.known_failures[subject] += is_known
-            if is_known and verdict is Verdict.FAIL and result.expected is not None:
+            if is_known and verdict is Verdict.FAIL:
                 self._with_listed_failure.add(subject)
             self.loose_failures[subject] += is_known and result.expected is not None and result.expected.is_loose
             self.shrunk_failures[subject] += is_known and result.expected is not None and result.expected.has_shrunk
