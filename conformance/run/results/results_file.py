@@ -18,7 +18,7 @@ import zlib
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from enum import IntEnum, auto
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, Generic, Literal, TypeAlias, TypeVar
@@ -58,6 +58,23 @@ MAX_LINE_BYTES = 2**24
 
 FORMAT: Literal[2] = 2
 """The format of the file."""
+
+
+class _AnyHeader(msgspec.Struct, tag_field="record", tag="header"):
+    """The part of a header that every format has."""
+
+    format: int
+
+
+_decode_any_header = JsonReader(_AnyHeader)
+
+
+def _other_format(line: bytes) -> int:
+    """Return the format in a header of another format; 0 if the line is none."""
+    with suppress(MalformedError):
+        given = _decode_any_header(line).format
+        return given if given != FORMAT else 0
+    return 0
 
 
 class IndexedLines:
@@ -116,6 +133,8 @@ class IndexedLines:
         try:
             return decode_record(line)
         except MalformedError as error:
+            if number == 0 and (given := _other_format(line)):
+                raise ResultsError("other-format", path=self.path, given=given, known=FORMAT) from None
             what = f"line {number + 1}: {error}"
             if line.endswith(b"\n"):
                 raise malformed_results_error(self.path, what) from None
