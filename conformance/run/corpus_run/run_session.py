@@ -102,7 +102,7 @@ class RunSession:
             names = [named.text for named in settings.subjects]
             expectations: Mapping[str, Expectations] = {}
             if settings.expect:
-                expectations = read_expectations_by_subject(settings.expect, names, self.corpus.name)
+                expectations = read_expectations_by_subject(settings.expect, names, self.corpus.name, self.corpus.cases)
             self.subjects = starting.subjects()
             self.items: Sequence[Item] = [(one.id, id) for one in self.subjects for id in self.cases_of(one.kind)]
             self._all_items = self.items

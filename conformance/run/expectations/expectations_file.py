@@ -185,7 +185,7 @@ def read_expectations(path: Path) -> Expectations:
 
 
 def read_expectations_by_subject(
-    paths: Sequence[Path], subjects: Sequence[str], corpus: str = ""
+    paths: Sequence[Path], subjects: Sequence[str], corpus: str = "", cases: Collection[str] = ()
 ) -> Mapping[str, Expectations]:
     """Return the expectations for the subjects of a run, by subject.
 
@@ -193,6 +193,7 @@ def read_expectations_by_subject(
         paths: the files.
         subjects: the subjects of the run.
         corpus: the name of the corpus of the run; empty for the corpus of the suite.
+        cases: the ids of the cases of the corpus, as far as they are known.
 
     Raises:
         ExpectationsError: a file is malformed or about another corpus, its subject is not run, or two files have the
@@ -206,21 +207,28 @@ def read_expectations_by_subject(
             raise ExpectationsError("subject-not-run.by-this-run", path=path, subject=subject, known=subjects)
         if subject in found:
             raise ExpectationsError("subject-twice", path=path, subject=subject)
-        check_same_corpus(expectations, corpus)
+        check_same_corpus(expectations, corpus, cases)
         found[subject] = expectations
     return found
 
 
-def check_same_corpus(expectations: Expectations, corpus: str) -> None:
-    """Check that a file that names a corpus names the one of a run.
+def check_same_corpus(expectations: Expectations, corpus: str, cases: Collection[str]) -> None:
+    """Check that a file is about the corpus of a run: it names the corpus, or else one of its entries matches a case.
+
+    A file without the name of a corpus may be about the corpus of the suite without a matching case.
 
     Args:
         expectations: the content of the file.
         corpus: the name of the corpus of the run; empty for the corpus of the suite.
+        cases: the ids of the cases of the corpus, as far as they are known.
 
     Raises:
-        ExpectationsError: it names another one.
+        ExpectationsError: it is about another one.
     """
+    entries = expectations.entries
+    is_unnamed = corpus and not expectations.corpus and entries and cases
+    if is_unnamed and not any(entry.matching(case) for entry in entries for case in cases):
+        raise ExpectationsError("no-entry-matches", name=expectations.name, count=len(entries), other=corpus)
     if expectations.corpus and expectations.corpus != (corpus or SUITE_CORPUS):
         raise ExpectationsError(
             "other-corpus", name=expectations.name, corpus=expectations.corpus, other=corpus or SUITE_CORPUS

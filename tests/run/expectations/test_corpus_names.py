@@ -6,6 +6,7 @@ import json
 import shutil
 
 import pytest
+from corpora import EXACT
 from refusals import assert_bad_input
 
 from conformance.corpus.cases.case import MODELS_CORPUS
@@ -66,6 +67,8 @@ def test_new_expectations_file_names_the_corpus(command, here, renamed):
     ended = command("update-expectations", "out.jsonl", "--expect", "other.toml", "--by-cause")
     assert_bad_input(ended, "expectations.no-entry-matches", "other.toml")
     assert (here / "other.toml").read_text(encoding="utf-8") == text
+    ended = command("run", "--data", renamed, "-b", wrong, "--expect", "other.toml", "--case", EXACT)
+    assert_bad_input(ended, "expectations.no-entry-matches", "other.toml")
 
 
 def test_archive_of_case_keeps_the_name_of_its_corpus(command, here, renamed):
