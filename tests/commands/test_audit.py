@@ -150,6 +150,16 @@ def test_audit_of_a_model_newer_than_onnx_says_to_upgrade_onnx(command, model, h
     assert_bad_input(ended, "model.newer-than-onnx", "newer.onnx", "99", "--upgrade onnx")
 
 
+def test_audit_of_a_newer_opset_with_known_operators_warns(command, model, here):
+    newer = onnx.load(here / "m.onnx")
+    newer.opset_import[0].version = 99
+    onnx.save(newer, here / "newer.onnx")
+    ended = command("audit", "newer.onnx", *OWN, "--json", "a.json")
+    (audit,) = json.loads((here / "a.json").read_text())["audits"]
+    assert ended.status == 0
+    assert "99" in audit["warnings"][0]
+
+
 @pytest.fixture
 def abs_model(here):
     """A model of a Tanh and an Abs in the current directory."""

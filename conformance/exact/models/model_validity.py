@@ -338,6 +338,11 @@ def report_invalid_model(path: Path, model: onnx.ModelProto) -> Iterator[None]:
 
 def invalid_model(path: Path, model: onnx.ModelProto, violation: str) -> ModelError:
     """Return the error for a model that onnx's checker rejects; it says so if the model is newer than onnx."""
+    return newer_than_onnx(path, model) or ModelError("invalid", path=path, fault=violation.rstrip(". "))
+
+
+def newer_than_onnx(path: Path, model: onnx.ModelProto) -> ModelError | None:
+    """Return the error for a model with a newer IR version or opset than those of the installed onnx, or None."""
     opset = max((each.version for each in model.opset_import if each.domain in {"", "ai.onnx"}), default=0)
     pairs = {
         "IR version": (model.ir_version, int(onnx.IR_VERSION)),
@@ -349,7 +354,7 @@ def invalid_model(path: Path, model: onnx.ModelProto, violation: str) -> ModelEr
             return ModelError(
                 "newer-than-onnx", path=path, what=what, version=version, installed=installed, known=known
             )
-    return ModelError("invalid", path=path, fault=violation.rstrip(". "))
+    return None
 
 
 def open_outputs(model: onnx.ModelProto) -> set[str]:

@@ -31,6 +31,7 @@ from conformance.exact.models.arrays import hash_values
 from conformance.exact.models.external_data import initializer_arrays_in
 from conformance.exact.models.graphs import find_producers, graph_edges, normal_domain, with_inferred_types
 from conformance.exact.models.input_files import constant_node_values, required_input_names
+from conformance.exact.models.model_validity import newer_than_onnx
 from conformance.own.audit.audit_cases import case_of_wrong_node
 from conformance.own.audit.audit_job import AuditKey, AuditWorkers, ExposedModel
 from conformance.own.audit.confirmation import Confirmation
@@ -328,12 +329,18 @@ def _audit_exposed_model(
         has_traced_errors=traced is not None,
         command=options.command,
         probes=probes,
-        warnings=_output_warnings(judged.graph, values.values),
+        warnings=[*_version_warnings(model), *_output_warnings(judged.graph, values.values)],
     )
     audit = replace(audit, mistakes=name_mistakes(judged, _results(audit, values, confirmed)))
     numbers = range(len(judged.graph.node)) if numbering is None else _numbers_in(judged, numbering)
     cases = cases_of_wrong_nodes(model.path.stem, audit, exposed, confirmed, numbers) if options.makes_cases else []
     return replace(_renumbered(audit, numbers), cases=cases)
+
+
+def _version_warnings(model: LoadedModel) -> list[str]:
+    """Return a note on a model of a newer opset: its nodes are judged by the newest definition that onnx has."""
+    newer = newer_than_onnx(model.path, model.original)
+    return [f"{newer.problem} Its nodes are judged by older definitions. {newer.hint}"] if newer else []
 
 
 def _output_warnings(graph: onnx.GraphProto, values: Mapping[str, Array]) -> list[str]:
