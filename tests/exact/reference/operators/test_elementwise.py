@@ -14,6 +14,7 @@ from onnx import helper
 from onnx.reference import ReferenceEvaluator
 from reference_models import build_model, error_in_bounds, reference_outputs
 
+from conformance import evaluate
 from conformance.base.verdicts import Level, Unsupported
 from conformance.exact.reference.operators.elementwise import ELEMENTWISE, ElementwiseFormula
 from conformance.exact.reference.oracle import answers
@@ -297,3 +298,11 @@ def test_cast_to_powers_of_two_rounds_as_the_node_states(mode, exponents):
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 25)], ir_version=11)
     (found,) = ReferenceBackend.prepare(model, "CPU").run([x])
     assert found.astype(np.float64).tolist() == [2.0**exponent for exponent in exponents]
+
+
+@pytest.mark.parametrize("exponent", [np.uint64, np.int64, np.int8])
+def test_power_of_integers_is_exact_for_each_type_of_the_exponent(exponent):
+    bases = np.array([45, -45, 3], np.int64)
+    value = evaluate("Pow", [bases, np.array([10, 11, 64], exponent)])[0].value
+    wrapped = (3**64 + 2**63) % 2**64 - 2**63
+    assert value.tolist() == [45**10, -(45**11), wrapped]
