@@ -621,3 +621,9 @@ def test_masked_value_of_attention_that_is_not_finite_may_be_left_out(row, is_ri
     mask = np.array([[False, False], [False, True]])
     given = np.array([row, [2, 3]], np.float32).reshape(1, 1, 2, 2)
     assert bool(judge("Attention", [Q, Q, V, mask], [given], opset=23)) == is_right
+
+
+def test_quotient_below_the_smallest_double_is_not_an_exact_zero():
+    x = np.array([[-1.5, 0.25, 5e-324, 1.2]])
+    scaled = x / np.abs(x).max()
+    assert judge("LpNormalization", [x], [scaled / np.sqrt((scaled**2).sum())])

@@ -355,11 +355,7 @@ class Enclosure(ArithmeticOperators, FormulaTensor):
         other = self._operand(other)
         error = self._where_inexact(other, lambda: self.error * other.magnitude + np.abs(self.value) * other.error)
         result = self._rounded(lambda: self.value * other.value, error, other)
-        if result.value.all():
-            return result
-        is_lost = (result.value == 0) & (self.value != 0) & (other.value != 0)
-        # a product below the smallest double is not an exact 0: a quotient by it is open
-        return replace(result, error=np.where(is_lost, result.error + self._smallest_normal, result.error))
+        return result._with_underflow((self.value != 0) & (other.value != 0))
 
     def __truediv__(self, other: Operand) -> Enclosure:
         other = self._operand(other)
@@ -371,9 +367,19 @@ class Enclosure(ArithmeticOperators, FormulaTensor):
             bound = (self.error + quotient * other.error) / smallest
             return np.where(smallest > 0, bound, np.inf)
 
-        return self._rounded(
-            lambda: self.value / other.value, self._where_inexact(other, propagated), other, roundings=2 * ulps
-        )
+        error = self._where_inexact(other, propagated)
+        result = self._rounded(lambda: self.value / other.value, error, other, roundings=2 * ulps)
+        return result._with_underflow((self.value != 0) & np.isfinite(other.value))
+
+    def _with_underflow(self, is_nonzero: Array) -> Enclosure:
+        """Return a product or quotient whose zeros are inexact where the operands give another number.
+
+        A product below the smallest double is not an exact 0: a quotient by it is open.
+        """
+        if self.value.all():
+            return self
+        is_lost = (self.value == 0) & is_nonzero
+        return replace(self, error=np.where(is_lost, self.error + self._smallest_normal, self.error))
 
     def __neg__(self) -> Enclosure:
         return Enclosure(-self.value, self.error, self.dtype, self.terms)
