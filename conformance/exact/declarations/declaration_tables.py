@@ -26,6 +26,7 @@ import onnx
 
 from conformance.base.errors import UsageError
 from conformance.base.serialization.decoding import read_own_toml
+from conformance.exact.models.graphs import normal_domain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -124,7 +125,7 @@ class OperatorDeclaration(msgspec.Struct, frozen=True, forbid_unknown_fields=Tru
 
     def opsets_of(self, operator: str) -> list[int]:
         """Return the versions of an operator that the declaration and the installed onnx have."""
-        known = _versions(operator.removeprefix(f"{self.domain}."), self.domain)
+        known = _versions(domain_and_type(operator)[1], self.domain)
         return [opset for opset in self.opsets if opset in known or not has_schemas(self.domain)]
 
 
@@ -182,6 +183,18 @@ def operator_name(op_type: str, domain: str) -> str:
 
 
 @cache
+def domain_and_type(operator: str) -> tuple[str, str]:
+    """Return the domain and the type of an operator, whose name may have the domain before it.
+
+    Without a domain, it is that of the main domain, or else the only one of this name that the installed onnx has.
+    """
+    domain, _, op_type = operator.rpartition(".")
+    domain = normal_domain(domain)
+    domains = {schema.domain for schema in _schemas_with_history() if schema.name == op_type}
+    return next(iter(domains)) if not domain and len(domains) == 1 else domain, op_type
+
+
+@cache
 def declarations() -> dict[str, tuple[OperatorDeclaration, ...]]:
     """Return the declarations by operator, in the order of the names."""
     found: dict[str, list[OperatorDeclaration]] = {}
@@ -201,10 +214,12 @@ def declarations_of(operator: str) -> tuple[OperatorDeclaration, ...]:
     Raises:
         UsageError: it has none.
     """
-    if operator not in declarations():
+    domain, op_type = domain_and_type(operator)
+    name = operator_name(op_type, domain)
+    if name not in declarations():
         known = declarations()
         raise UsageError("operator-not-declared", operator=operator, known=known, count=len(known))
-    return declarations()[operator]
+    return declarations()[name]
 
 
 @cache

@@ -17,7 +17,7 @@ import numpy as np
 import onnx
 from onnx import helper
 
-from conformance.exact.declarations.declaration_tables import SIZE_SETS, TYPE_SETS, Rule, has_schemas
+from conformance.exact.declarations.declaration_tables import SIZE_SETS, TYPE_SETS, Rule, domain_and_type, has_schemas
 from conformance.exact.declarations.given_attributes import (
     bound_sizes,
     declarations_for,
@@ -185,13 +185,14 @@ class _Draft:
         self.declaration: OperatorDeclaration = every[self.choose("declaration", numbers)]
         opsets = self.declaration.opsets_of(self.operator)[::-1]
         self.opset = opsets[self.choose("opset", opsets)]
-        self.op_type = self.operator.removeprefix(f"{self.declaration.domain}.")
+        self.op_type = domain_and_type(self.operator)[1]
         self.schema: Any = None
         if has_schemas(self.declaration.domain):
             self.schema = onnx.defs.get_schema(self.op_type, self.opset, self.declaration.domain)
         self.stated = stated_attributes(self.declaration, self.given or {}, default_attributes(self.schema))
         self.bound = bound_sizes(self.declaration, self.stated)
-        self.rank = self.bound.get("r", self.declaration.ranks[self.choose("rank", self.declaration.ranks)])
+        ranks = self.declaration.ranks
+        self.rank = self.bound["r"] if "r" in self.bound else ranks[self.choose("rank", ranks)]
         if self.size_of is not None and "r" not in self.bound:
             self.rank = self.size_of("r", self.rank)
 
@@ -207,7 +208,10 @@ class _Draft:
 
     def complete(self) -> DrawnNode:
         """Make all choices, and return the node."""
-        self.attributes.update(self.given or {})
+        given = (self.given or {}).items()
+        self.attributes.update(
+            {name: tensor_of(each) if isinstance(each, np.ndarray) else each for name, each in given}
+        )
         for name, options in self.declaration.attributes.items() if self.given is None else ():
             if (not self.schema or name in self.schema.attributes) and (
                 value := self.attribute(name, options)
@@ -396,7 +400,10 @@ class _Draft:
         if not isinstance(option, (Rule, tuple)):
             return bool(self.scalar(option) == value)
         if isinstance(option, tuple):
-            return bool(list(map(self.scalar, option)) == value)
+            is_equal = (
+                list(map(self.scalar, option)) == value if depends_on_sizes(option) else len(option) == len(value)
+            )
+            return bool(is_equal)
         assert isinstance(option, Rule)
         if option.by:
             place = self.expression(option.by)
@@ -462,6 +469,8 @@ class _Draft:
         for each in repeated:
             shape = self.shape(operand.shape, each)
             array = self.elements(each, kind, dtype, shape)
+            if isinstance(kind, Rule) and kind.shape:
+                shape = [array.size]  # a shape with fewer axes is a shorter list
             array = np.ascontiguousarray(array.astype(dtype)).reshape(shape)
             for place, value in self.edits.get(each, {}).items():
                 if place < array.size:

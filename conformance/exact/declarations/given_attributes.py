@@ -8,8 +8,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from conformance.exact.declarations.declaration_tables import TYPE_SETS, OperatorDeclaration, Rule, declarations_of
-from conformance.exact.models.arrays import type_number
+from conformance.exact.models.arrays import type_name, type_number
 from conformance.exact.reference.nodes import attribute_values
 
 if TYPE_CHECKING:
@@ -34,8 +36,15 @@ def stated_attributes(
     return {
         name: value
         for name, value in given.items()
-        if "absent" not in declaration.attributes.get(name, ()) or value != defaults.get(name)
+        if "absent" not in declaration.attributes.get(name, ()) or not _are_equal(value, defaults.get(name))
     }
+
+
+def _are_equal(value: Any, other: Any) -> bool:
+    """Return whether two values of an attribute are equal; a tensor is an array."""
+    if isinstance(value, np.ndarray) or isinstance(other, np.ndarray):
+        return isinstance(value, np.ndarray) and isinstance(other, np.ndarray) and np.array_equal(value, other)
+    return bool(value == other)
 
 
 def declarations_for(operator: str, given: Mapping[str, Any]) -> tuple[OperatorDeclaration, ...]:
@@ -66,7 +75,7 @@ def declarations_for(operator: str, given: Mapping[str, Any]) -> tuple[OperatorD
 def depends_on_sizes(option: Option | None) -> bool:
     """Return whether the value of an option of an attribute depends on sizes or on the rank."""
     if isinstance(option, Rule):
-        return bool(option.by or option.shape or option.count or option.low)
+        return bool(option.by or option.shape or option.low or (option.count and not option.count.isdecimal()))
     if isinstance(option, tuple):
         return any(map(depends_on_sizes, option))
     return isinstance(option, str) and option.startswith("=")
@@ -104,13 +113,15 @@ def _has_option(declaration: OperatorDeclaration, name: str, value: Any, default
 
 def _is_value(declaration: OperatorDeclaration, option: Option, value: Any, default: Any) -> bool:
     if option == "absent":
-        return bool(value is None or value == default)
+        return value is None or _are_equal(value, default)
     if value is None:
         return False
     if isinstance(option, tuple):
-        return depends_on_sizes(option) or list(option) == value
+        return depends_on_sizes(option) or _are_equal(list(option), value)
     if not isinstance(option, Rule):
-        return depends_on_sizes(option) or option == value
+        return depends_on_sizes(option) or _are_equal(option, value)
+    if option.tensor:
+        return _is_tensor(declaration, option, value)
     if option.by:
         return any(_is_value(declaration, case, value, default) for case in option.cases)
     if option.type:
@@ -121,13 +132,24 @@ def _is_value(declaration: OperatorDeclaration, option: Option, value: Any, defa
     return True
 
 
+def _is_tensor(declaration: OperatorDeclaration, option: Rule, value: Any) -> bool:
+    """Return whether a value is a tensor of a type of an option, whose lists, if any, have its length."""
+    if not isinstance(value, np.ndarray):
+        return False
+    types = declaration.types.get(option.tensor, (option.tensor,))
+    is_long = any(len(each) == value.size for each in option.lists) if option.lists else value.size == 1
+    return is_long and type_name(value.dtype) in (TYPE_SETS[types] if isinstance(types, str) else types)
+
+
 def bound_sizes(declaration: OperatorDeclaration, given: Mapping[str, Any]) -> dict[str, int]:
     """Return the sizes by name that given attributes state; `r` is the rank."""
     bound: dict[str, int] = {}
     for _ in range(2):  # a product is solved for its last factor when the others are known
         for name, value in given.items():
-            for option in declaration.attributes.get(name, ()):
-                if depends_on_sizes(option):
+            options = declaration.attributes.get(name, ())
+            fixed = {len(option) for option in options if isinstance(option, tuple) and not depends_on_sizes(option)}
+            for option in options:  # a list of a fixed length states no size
+                if depends_on_sizes(option) and not (isinstance(value, list) and len(value) in fixed):
                     _bind(option, value, bound)
     return bound
 

@@ -19,7 +19,7 @@ from onnx import helper
 from conformance.base.errors import UnknownName, UsageError
 from conformance.base.serialization.printable_text import first_line
 from conformance.base.verdicts import Unsupported
-from conformance.exact.declarations.declaration_tables import has_schemas
+from conformance.exact.declarations.declaration_tables import domain_and_type, has_schemas
 from conformance.exact.judgement.given_arrays import given_array, given_map, shown, whole_number
 from conformance.exact.models.arrays import tensor_of, type_name, type_number
 from conformance.exact.models.external_data import initializer_arrays_in
@@ -194,7 +194,8 @@ def call_of_operator(
     """Return a call of an operator as a model of one node.
 
     Args:
-        operator: the operator; the name of another domain stands before it, as in `com.microsoft.BiasGelu`.
+        operator: the operator; the name of another domain stands before it, as in `com.microsoft.BiasGelu`. Without a
+            domain, it is that of the main domain, or else the only one of this name.
         inputs: its inputs, by the names of the operator's page or in order; None leaves an optional input out.
         attributes: its attributes.
         opset: the version of its domain; None for the newest one that the installed onnx has.
@@ -206,8 +207,7 @@ def call_of_operator(
     """
     if operator.endswith(".onnx"):
         raise UsageError("path-as-text", path=operator)
-    domain, _, op_type = operator.rpartition(".")
-    domain = normal_domain(domain)
+    domain, op_type = domain_and_type(operator)
     newest = onnx.defs.onnx_opset_version() if not domain else _newest_version(domain)
     version = newest if opset is None else whole_number(opset, "opset")
     if not domain and (problem := _version_problem(version)):
@@ -261,8 +261,7 @@ def _call_with_outputs(
         UnknownName: there is no output of a name.
         UsageError: onnx rejects the node, or it has fewer outputs.
     """
-    domain, _, op_type = operator.rpartition(".")
-    domain = normal_domain(domain)
+    domain, op_type = domain_and_type(operator)
     output_names = _output_names(outputs, schema, title)
     node = helper.make_node(op_type, names, list(output_names.values()), domain=domain)
     node.attribute.extend(attributes)
@@ -276,11 +275,24 @@ def _call_with_outputs(
     if schema is not None:
         if (problem := inference_problem(model)) is not None:
             raise UsageError("call-invalid", title=title, problem=problem.rstrip("."))
-        try:
-            onnx.shape_inference.infer_shapes(model, check_type=True, strict_mode=True)
-        except (onnx.shape_inference.InferenceError, onnx.checker.ValidationError, ValueError) as error:
-            raise UsageError("call-invalid", title=title, problem=_without_prefixes(first_line(error))) from None
+        problem = _inference_error(model)
+        if problem is not None and schema.has_function:  # its body refers to attributes that have a default
+            given = {each.name for each in attributes}
+            defaults = [each.default_value for each in schema.attributes.values() if each.name not in given]
+            model.graph.node[0].attribute.extend(each for each in defaults if each.name)
+            problem = _inference_error(model)
+        if problem is not None:
+            raise UsageError("call-invalid", title=title, problem=problem)
     return OperatorCall(title, model, values, output_names, True)
+
+
+def _inference_error(model: onnx.ModelProto) -> str | None:
+    """Return why shape inference rejects a model; None if it does not."""
+    try:
+        onnx.shape_inference.infer_shapes(model, check_type=True, strict_mode=True)
+    except (onnx.shape_inference.InferenceError, onnx.checker.ValidationError, ValueError) as error:
+        return _without_prefixes(first_line(error))
+    return None
 
 
 def _without_prefixes(message: str) -> str:
