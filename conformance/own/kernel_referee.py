@@ -29,17 +29,17 @@ from conformance.exact.judgement.array_judgement import Judgement, judge, judged
 from conformance.exact.judgement.given_arrays import element_types, given_array, shown, whole_number
 from conformance.exact.judgement.hard_inputs import (
     all_magnitudes,
+    default_types,
     drawn_shapes,
-    empty_sizes,
     equal_sizes,
     hard_inputs,
     large_sizes,
     long_sums,
     many_elements,
     more_axes,
-    other_options,
 )
 from conformance.exact.judgement.operator_call import call_of_operator
+from conformance.exact.judgement.option_pairs import option_pairs
 from conformance.subjects.adapters.kernel import CheckedKernel, KernelFault
 from conformance.subjects.adapters.server import Unsupported
 from conformance.subjects.calling.request import CaseEnded, call_running_subject
@@ -67,6 +67,9 @@ KINDS = 6
 
 MAX_DRAWS_PER_SHAPE = 10
 """Number of shapes that are drawn for each one that the kernel must compute; the others it may refuse."""
+
+PAIRS_PER_SHAPE = 8
+"""Number of calls with pairs of options, for each drawn shape and each declaration that fits the attributes."""
 
 MIN_SHAPES = 5
 """Number of drawn shapes that the kernel must compute, if so many are drawn."""
@@ -112,6 +115,8 @@ class KernelJudgement:
         unsupported: the number of calls that the kernel refused by NotImplementedError.
         refused_shapes: the number of drawn shapes that it refused; another shape was drawn in the place of each.
         missing_shapes: the number of drawn shapes that it should have computed besides; 0 if shapes were given.
+        pair_calls: the number of calls with pairs of options, each of which the kernel may refuse.
+        refused_pairs: the number of those that it refused.
         elements: the number of judged elements.
         faults: the faulty calls, at most `MAX_FAULTS`; the kernel is not called after the last one.
     """
@@ -125,6 +130,8 @@ class KernelJudgement:
     faults: tuple[KernelFaultRecord, ...] = ()
     refused_shapes: int = 0
     missing_shapes: int = 0
+    pair_calls: int = 0
+    refused_pairs: int = 0
 
     def __bool__(self) -> bool:
         return not self.faults and self.is_judged
@@ -132,8 +139,8 @@ class KernelJudgement:
     @property
     def is_judged(self) -> bool:
         """Whether an element was judged, and the kernel computed enough of the calls."""
-        others = self.calls - self.refused_shapes
-        refused = self.unsupported - self.refused_shapes
+        others = self.calls - self.refused_shapes - self.pair_calls
+        refused = self.unsupported - self.refused_shapes - self.refused_pairs
         return self.judged_calls > 0 and not self.missing_shapes and 2 * refused <= others
 
     @property
@@ -167,7 +174,7 @@ def judge_kernel(
     *,
     count: int = 20,
     opset: int | None = None,
-    types: Sequence[str] = ("float",),
+    types: Sequence[str] | None = None,
     like: Values | None = None,
     where: Callable[[Inputs], bool] | None = None,
     convert: Callable[[Array], Any] | None = None,
@@ -186,10 +193,10 @@ def judge_kernel(
             of arrays. As the text `"package.module:function"`, it runs in a process of its own.
         operator: the operator.
         count: the number of drawn shapes that the kernel does not refuse; it is called twice on each, and more
-            often on the largest one, with other elements.
+            often on the largest one, with other elements. The number of calls with pairs of options depends on it too.
         opset: the version of the operator's domain.
         types: the names of the element types of the kernel's first input and of all its floating-point numbers. Numbers
-            are free if all are types of integers.
+            are free if all are types of integers. None is `float`, or all types of an operator that takes no `float`.
         like: inputs as the kernel receives them in use. It is called `count` times more on these types and shapes.
         where: returns whether the kernel accepts inputs, such as `lambda inputs: inputs[0].ndim == 2`.
         convert: makes the kernel's arrays of NumPy's, such as `torch.from_numpy`; only for a function object.
@@ -237,6 +244,8 @@ def judge_kernel(
         tuple(referee.faults),
         referee.refused_shapes,
         0 if like is not None else max(min(MIN_SHAPES, count) - referee.computed_shapes, 0),
+        referee.pair_calls,
+        referee.refused_pairs,
     )
 
 
@@ -246,9 +255,9 @@ def _inputs_of_calls(referee: _Referee, count: int, like: Values | None, salt: s
     Another shape takes the place of a shape that the kernel refuses. If it refuses all, they are kept.
 
     A set of elements has a kind: few elements of small shapes are NaN, infinite or large, so the largest shape has each
-    kind, as has the largest one of each element type. Then come calls with the options that no drawn shape has, with
-    equal sizes of all axes, with a large axis, with four and five axes, without elements, with many elements, and with
-    exact sums of many terms, if the operator computes sums.
+    kind, as has the largest one of each element type. Then come calls with each pair of options of the declarations,
+    with equal sizes of all axes, with a large axis, with four and five axes, with many elements, and with exact sums of
+    many terms, if the operator computes sums.
     """
     operator = referee.operator
     where = options["where"]
@@ -260,7 +269,7 @@ def _inputs_of_calls(referee: _Referee, count: int, like: Values | None, salt: s
 
     every: list[DrawnShape] = []
     refused: list[DrawnShape] = []
-    types = element_types(options["types"])
+    types = default_types(operator) if options["types"] is None else element_types(options["types"])
     shapes = islice(
         drawn_shapes(operator, options["opset"], types, where, salt, attributes), MAX_DRAWS_PER_SHAPE * count
     )
@@ -283,12 +292,16 @@ def _inputs_of_calls(referee: _Referee, count: int, like: Values | None, salt: s
     for drawn in _largest_of_types(every):
         yield from accepted(drawn.like(drawn.inputs, f"{salt}/{drawn.type}"), KINDS)
         yield from accepted(all_magnitudes(drawn, f"{salt}/{drawn.type}"))
-    yield from accepted(other_options(every))
-    for more in (equal_sizes, large_sizes, more_axes, empty_sizes, many_elements, long_sums):
+    for found in option_pairs(largest, f"{salt}/pairs", PAIRS_PER_SHAPE * count) if largest is not None else ():
+        before = referee.unsupported
+        yield found
+        referee.pair_calls += 1
+        referee.refused_pairs += referee.unsupported - before
+    for more in (equal_sizes, large_sizes, more_axes, many_elements, long_sums):
         for drawn in sorted(every, key=lambda each: (_has_axis_of_one(each), _size(each))):
-            found = [*accepted(more(drawn, f"{salt}/{more.__name__}"))]
-            yield from found
-            if found:
+            others = [*accepted(more(drawn, f"{salt}/{more.__name__}"))]
+            yield from others
+            if others:
                 break
     if like is not None:
         yield from accepted(hard_inputs(operator, count=count, like=like, salt=salt, **given))
@@ -376,6 +389,8 @@ class _Referee:
         self.unsupported = 0
         self.refused_shapes = 0
         self.computed_shapes = 0
+        self.pair_calls = 0
+        self.refused_pairs = 0
         self.elements = 0
         self.output_counts: dict[tuple[int, ...], int] = {}
         self.faults: list[KernelFaultRecord] = []

@@ -468,3 +468,108 @@ def test_each_option_of_a_choice_is_called_once():
 
     assert judged(prelu, "PRelu", count=20, salt="options")
     assert {(0, 1), (1, 0), (0, 0, 1), (0, 1, 0), (1, 0, 0)} <= called
+
+
+def aligns_on_the_left(a, b):
+    return a + (b[:, None] if b.ndim == 1 and a.ndim == 2 and a.shape[0] == b.shape[0] else b)
+
+
+def takes_the_first_row_of_a_batch(a, b):
+    return a * (b[:1] if b.ndim == 3 and b.shape[1] == 1 < a.shape[1] and a.ndim == 3 else b)
+
+
+def leaves_the_summand_out_without_terms(a, b, c=None):
+    result = a.astype(np.float64) @ b
+    return (result if c is None or not a.shape[1] else result + c).astype(a.dtype)
+
+
+def keeps_an_axis_of_a_scalar_index(data, indices):
+    return np.take(data, np.atleast_1d(indices), axis=0)
+
+
+def keeps_what_no_condition_has(data, condition):
+    kept = np.ones(data.shape[0], bool)
+    kept[: condition.size] = condition
+    return data[kept]
+
+
+def makes_an_axis_of_an_empty_shape(shape):
+    return np.zeros(tuple(shape) or (1,), np.float32)
+
+
+def cuts_to_the_target(data, shape):
+    whole = np.broadcast_to(data, np.broadcast_shapes(data.shape, tuple(shape)))
+    return whole[(..., *(slice(0, size) for size in shape))].copy()
+
+
+def makes_an_axis_of_a_sum_without_axes(data, axes=None):
+    reduced = tuple(axes) if axes is not None and axes.size else None
+    result = np.sum(data, axis=reduced, keepdims=True, dtype=np.float64).astype(data.dtype)
+    return result.reshape(1) if data.ndim == 0 else np.asarray(result)
+
+
+@pytest.mark.parametrize(
+    ("operator", "kernel", "attributes"),
+    [
+        ("Add", aligns_on_the_left, {}),
+        ("Mul", takes_the_first_row_of_a_batch, {}),
+        ("Gemm", leaves_the_summand_out_without_terms, {}),
+        ("Gather", keeps_an_axis_of_a_scalar_index, {}),
+        ("Compress", keeps_what_no_condition_has, {"axis": 0}),
+        ("ConstantOfShape", makes_an_axis_of_an_empty_shape, {}),
+        ("Expand", cuts_to_the_target, {}),
+        ("ReduceSum", makes_an_axis_of_a_sum_without_axes, {}),
+    ],
+)
+def test_mistake_of_legal_shapes_or_of_two_options_is_detected(operator, kernel, attributes):
+    with np.errstate(all="ignore"):
+        small = {"where": lambda inputs: sum(each.size for each in inputs if each is not None) < 100}
+        assert judge_kernel(kernel, operator, salt="a", **small, **attributes).faults
+
+
+def test_types_of_an_operator_without_float_are_its_own():
+    assert judge_kernel(np.logical_not, "Not", count=3)
+    assert judge_kernel(np.bitwise_not, "BitwiseNot", count=3)
+    dtypes = set()
+    judge_kernel(lambda x: dtypes.add(x.dtype) or np.abs(x), "Abs", count=1)
+    assert dtypes == {np.dtype(np.float32)}
+
+
+@pytest.mark.parametrize("name", ["Binarizer", "ai.onnx.ml.Binarizer"])
+def test_operator_of_another_domain_is_found_by_its_name(name):
+    assert judged(lambda x: (x > 0).astype(x.dtype), name)
+
+
+def normalizes_by_default_axes(x):
+    wide = x.astype(np.float64)
+    mean = wide.mean((0, 2, 3), keepdims=True)
+    return ((wide - mean) / (np.sqrt(((wide - mean) ** 2).mean((0, 2, 3), keepdims=True)) + 1e-9)).astype(x.dtype)
+
+
+def test_function_without_its_attributes_is_called_with_their_defaults():
+    assert judged(normalizes_by_default_axes, "MeanVarianceNormalization")
+
+
+LAST: dict[str, object] = {}
+
+
+def replays_for_the_same_shape_and_memory(x):
+    key = (x.shape, x.ctypes.data)
+    if LAST.get("key") != key:
+        LAST.update(key=key, result=np.abs(x))
+    return LAST["result"].copy()
+
+
+def test_result_of_the_call_before_in_the_same_memory_is_faulty():
+    assert judged(replays_for_the_same_shape_and_memory, "Abs").faults
+
+
+def test_calls_with_pairs_that_a_kernel_refuses_are_no_lack_of_judged_calls():
+    def takes_vectors(a, b):
+        if a.ndim > 1 or b.ndim > 1:
+            raise NotImplementedError
+        return np.asarray(a + b)
+
+    judgement = judged(takes_vectors, "Add", count=10)
+    assert judgement.refused_pairs > judgement.pair_calls // 2
+    assert judgement

@@ -18,7 +18,7 @@ import onnx
 
 from conformance.base.errors import UsageError
 from conformance.base.verdicts import Unsupported
-from conformance.exact.declarations.declaration_tables import declarations_of, has_schemas
+from conformance.exact.declarations.declaration_tables import declarations_of, domain_and_type, has_schemas
 from conformance.exact.declarations.drawing import InvalidNodeError, draw_node, draw_valid_node
 from conformance.exact.declarations.exact_sums import (
     MIN_SUMMED_TERMS,
@@ -281,24 +281,6 @@ def more_axes(drawn: DrawnShape, salt: str) -> Iterator[list[Array | None]]:
             yield from islice(drawn.like(other, f"{salt}/{rank}"), 2)
 
 
-CAN_BE_EMPTY = ("S", "B", "K", "M", "N")
-"""First letters of the names of sizes that can be 0: those of any axis, of a batch, and of matrices."""
-
-
-def empty_sizes(drawn: DrawnShape, salt: str) -> Iterator[list[Array | None]]:
-    """Yield inputs without elements, for each axis that can be empty. Arguments are those of `equal_sizes`.
-
-    An axis that the attribute `axis` names is not empty, nor are those behind it: pages leave their results open.
-    """
-    for name in drawn.size_names:
-        other = drawn.resized(_with_sizes({name: 0}), MAX_RESIZED_ELEMENTS) if name.startswith(CAN_BE_EMPTY) else None
-        if other is None or other[0] is None or other[0].size:
-            continue
-        axis = drawn.given.get("axis")
-        if not isinstance(axis, int) or 0 not in other[0].shape[axis:]:
-            yield from islice(drawn.like(other, f"{salt}/{name}"), 1)
-
-
 def all_magnitudes(drawn: DrawnShape, salt: str) -> Iterator[list[Array | None]]:
     """Yield inputs of a drawn shape with numbers of all magnitudes, and those with a large axis; as `equal_sizes`."""
     for number in range(RESIZED_CALLS):
@@ -313,37 +295,6 @@ def _with_sizes(sizes: Mapping[str, int]) -> SizeOf:
         return sizes.get(name, size)
 
     return size_of
-
-
-def other_options(every: Sequence[DrawnShape]) -> Iterator[list[Array | None]]:
-    """Yield inputs with each option of a choice that none of some drawn shapes has.
-
-    Such choices are the optional inputs, the rank, the sizes, the axes that are broadcast, and the variants of indices.
-    Their number is at most `MAX_OPTIONS`.
-    """
-    seen: set[tuple[str, str, int, int]] = set()
-    shapes: dict[tuple[str, str, int], list[DrawnShape]] = {}  # the number of options can depend on the rank
-    for drawn in every:
-        place = drawn.node.choices["declaration"].text
-        free = {f"values of {operand}" for operand in drawn.node.free}
-        for name, choice in drawn.node.choices.items():
-            if name not in free and not name.startswith(FURTHER_CHOICES):
-                seen.add((place, name, choice.count, choice.index))
-                shapes.setdefault((place, name, choice.count), []).append(drawn)
-    found = (
-        next((inputs for each in drawn if (inputs := each.with_option(name, index)) is not None), None)
-        for (place, name, count), drawn in sorted(shapes.items(), key=lambda item: item[0][1].startswith("size "))
-        for index in range(count)
-        if (place, name, count, index) not in seen
-    )
-    yield from islice((inputs for inputs in found if inputs is not None), MAX_OPTIONS)
-
-
-FURTHER_CHOICES = ("declaration", "opset", "outputs", "constants", "type ", "attribute ")
-"""Begins of the names of choices that the caller makes, or that other calls vary."""
-
-MAX_OPTIONS = 60
-"""Number of calls with options that no drawn shape has."""
 
 
 def _count(inputs: Sequence[Array | None]) -> int:
@@ -380,8 +331,9 @@ class DrawnShape:
         opset: the version of the operator's domain.
         attributes: the attributes of the caller.
         given: these attributes, with the defaults of the others.
-        draw: draws the node again with other sizes or choices.
+        draw: draws the node again with other sizes.
         accepts: returns whether the caller accepts inputs.
+        fitting: the choices of each declaration and version that fit the attributes.
     """
 
     operator: str
@@ -392,6 +344,7 @@ class DrawnShape:
     given: dict[str, Any]
     draw: partial[DrawnNode]
     accepts: Callable[[DrawnNode], bool]
+    fitting: Sequence[Mapping[str, int]]
 
     @property
     def inputs(self) -> list[Array | None]:
@@ -424,17 +377,9 @@ class DrawnShape:
         inputs = _inputs_of(node)
         shapes = [each.shape for each in self.inputs if each is not None]
         is_other = shapes != [each.shape for each in inputs if each is not None] and least <= _count(inputs) <= most
-        return self._judged_inputs(node) if is_other else None
+        return self.judged_inputs(node) if is_other else None
 
-    def with_option(self, name: str, index: int) -> list[Array | None] | None:
-        """Return inputs of which one choice has another option; None if they are invalid or not judged."""
-        try:
-            node = self.draw(chosen={**self.draw.keywords["chosen"], name: index})
-        except InvalidNodeError:
-            return None
-        return self._judged_inputs(node) if node.choices.get(name) != self.node.choices[name] else None
-
-    def _judged_inputs(self, node: DrawnNode) -> list[Array | None] | None:
+    def judged_inputs(self, node: DrawnNode) -> list[Array | None] | None:
         """Return the inputs of a node; None if the caller does not accept them, or they are not judged."""
         inputs = _inputs_of(node)
         is_judged = self.accepts(node) and _fit(self.operator, inputs, self.attributes, self.opset, is_judged=True)
@@ -473,13 +418,14 @@ def drawn_shapes(
         inputs = _inputs_of(node)
         kinds = {type_name(array.dtype) for array in node.operands.values() if is_floating(array.dtype)}
         first = next((type_name(each.dtype) for each in inputs if each is not None), None)
-        has_types = not types or ((is_free or first in types) and (kinds <= {*types} or not has_numbers))
+        quantized = {kind for kind in kinds if kind.startswith(("float8", "float4"))}
+        has_types = not types or ((is_free or first in types) and (kinds if has_numbers else quantized) <= {*types})
         return has_types and (where is None or where(inputs))
 
     for number in numbers_from():
         for draw in range(MAX_DRAWS):
             own = f"{salt}/{number}/{draw}"
-            choices = chosen[text_bits(own) % len(chosen)]
+            choices = chosen[(number + draw) % len(chosen)]
             redraw = partial(draw_node, operator, own, chosen=choices, given=given)
             try:
                 node = redraw()
@@ -487,10 +433,17 @@ def drawn_shapes(
                 continue
             if accepts(node) and _fit(operator, _inputs_of(node), attributes, version):
                 declaration = declarations[choices["declaration"]]
-                yield DrawnShape(operator, node, declaration, version, attributes, given, redraw, accepts)
+                yield DrawnShape(operator, node, declaration, version, attributes, given, redraw, accepts, chosen)
                 break
         else:
             raise UsageError("no-hard-inputs", operator=operator, count=MAX_DRAWS)
+
+
+def default_types(operator: str) -> tuple[str, ...]:
+    """Return `float` if an operator takes it or has no schema, and otherwise nothing, which leaves all types."""
+    schema = _schema(operator, _version(operator, None))
+    takes_float = schema is None or any("tensor(float)" in each.types for each in schema.inputs)
+    return ("float",) if takes_float else ()
 
 
 def _check_choices(operator: str, schema: Any, types: tuple[str, ...], attributes: dict[str, Any]) -> None:
@@ -528,7 +481,9 @@ def _fit(
         return False
     for value, output in zip(call.model.graph.output, outputs, strict=False):
         shape = shapes.get(value.name)
-        if isinstance(output, (np.ndarray, Enclosure)) and shape not in (None, tuple(output.shape)):
+        # onnx infers no columns of a LinearClassifier without intercepts
+        is_known = shape is not None and (0 not in shape or any(not each.size for each in arrays.values()))
+        if isinstance(output, (np.ndarray, Enclosure)) and is_known and shape != tuple(output.shape):
             return False
     return True
 
@@ -546,7 +501,7 @@ def _schema(operator: str, version: int) -> Any:
     domain = declarations_of(operator)[0].domain
     if not has_schemas(domain):
         return None
-    return onnx.defs.get_schema(operator.removeprefix(f"{domain}."), version, domain)
+    return onnx.defs.get_schema(domain_and_type(operator)[1], version, domain)
 
 
 def _version(operator: str, opset: int | None) -> int:
