@@ -17,6 +17,7 @@ import signal
 import subprocess
 import sys
 import time
+from array import array
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -312,6 +313,25 @@ class LeavesAProcess(WellBehaved):
 class KnowsFloatAlone(WellBehaved):
     def output(self, tensor):
         return {**tensor, "dtype": {"float": "float"}[tensor["dtype"]]}
+
+
+class KnowsArgMaxOfFloatAlone(WellBehaved):
+    """It runs ArgMax of two rows, and no Identity."""
+
+    def load(self, command):
+        super().load(command)
+        model = read_model(command["model"])
+        if model.graph.node[0].op_type != "ArgMax":
+            return {"unsupported": "it is no ArgMax"}
+        self.model = model
+        return {"loaded": True}
+
+    def output(self, tensor):
+        elements = memoryview(base64.b64decode(tensor["data"])).cast({"float": "f"}[tensor["dtype"]])
+        half = len(elements) // 2
+        indices = array("q", (elements[place + half] > elements[place] for place in range(half)))
+        data = base64.b64encode(indices.tobytes()).decode()
+        return {**tensor, "dtype": "int64", "shape": tensor["shape"][1:], "data": data}
 
 
 class MistakesTypes(WellBehaved):

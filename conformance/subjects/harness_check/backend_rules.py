@@ -11,6 +11,7 @@ from conformance.subjects.harness_check.harness_probes import (
     PROBED_TYPES,
     PROBES_BY_OPERATOR,
     Probe,
+    argmax_probe,
     identity_probe,
     unknown_operator_probe,
 )
@@ -25,7 +26,7 @@ from conformance.subjects.isolation.protocol import Limits
 from conformance.subjects.isolation.proxies import decode_value, take_tensor, write_tensor
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from conformance.exact.models.arrays import Array
 
@@ -46,15 +47,18 @@ def first_supported_probe(session: HarnessSession) -> Callable[[Sequence[int], i
         RuleSkipped: the harness supports none of the operators.
     """
     for make_probe in PROBES_BY_OPERATOR.values():
-        probe = make_probe(SMALL_SHAPE, 1)
-        answer = session.load(probe.model)
-        if "loaded" in answer:
-            answer = session.run(probe.inputs)
+        answer = _last_answer(session, make_probe(SMALL_SHAPE, 1))
         if "outputs" in answer:
             return make_probe
         if "unsupported" not in answer:
             raise RuleViolation("a valid model is answered with neither outputs nor `unsupported`")
     raise RuleSkipped(f"the harness supports none of {', '.join(PROBES_BY_OPERATOR)}")
+
+
+def _last_answer(session: HarnessSession, probe: Probe) -> Mapping[str, Any]:
+    """Return the answer to a load of the probe's model if it is not loaded, and otherwise the answer to its run."""
+    answer = session.load(probe.model)
+    return session.run(probe.inputs) if "loaded" in answer else answer
 
 
 def check_outputs(probe: Probe, outputs: Sequence[Any], prefix: str = "") -> None:
@@ -131,26 +135,24 @@ def _check_missing_file(session: HarnessSession) -> None:
 
 
 def _check_unsupported(session: HarnessSession) -> None:
-    probe = unknown_operator_probe()
-    answer = session.load(probe.model)
-    if "loaded" in answer:
-        answer = session.run(probe.inputs)
-    if "unsupported" not in answer:
+    if "unsupported" not in _last_answer(session, unknown_operator_probe()):
         raise RuleViolation("the answer has no `unsupported`, neither to `load` nor to `run`")
 
 
 def _check_unsupported_type(session: HarnessSession) -> None:
-    """Check that each type is computed or unsupported: Identity copies elements, and an error can have no other cause.
+    """Check that each type is computed or unsupported, in a model of Identity, or of ArgMax if Identity is unsupported.
 
-    An operator that the runtime lacks has the answer `unsupported` to its model, and so nothing is checked.
+    Both have all these types, apart from ArgMax of bool, and an error can have no other cause than the type.
     """
-    for dtype in PROBED_TYPES:
-        probe = identity_probe(SMALL_SHAPE, 1, dtype)
-        answer = session.load(probe.model)
-        if "loaded" in answer:
-            answer = session.run(probe.inputs)
-        if "error" in answer:
-            raise RuleViolation(f"a tensor of type {dtype} is answered with an error")
+    for make_probe in (identity_probe, argmax_probe):
+        if "unsupported" in _last_answer(session, make_probe(SMALL_SHAPE, 1)):
+            continue
+        for dtype in PROBED_TYPES:
+            is_admitted = make_probe is identity_probe or dtype != "bool"
+            if is_admitted and "error" in _last_answer(session, make_probe(SMALL_SHAPE, 1, dtype)):
+                raise RuleViolation(f"a tensor of type {dtype} is answered with an error")
+        return
+    raise RuleSkipped("the harness supports neither Identity nor ArgMax of float")
 
 
 def _check_some_model_runs(session: HarnessSession) -> None:

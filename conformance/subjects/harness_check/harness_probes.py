@@ -55,9 +55,9 @@ def identity_probe(shape: Sequence[int], start: int, dtype: str = "float") -> Pr
     return Probe.of_node(helper.make_node("Identity", ["X"], ["Y"]), {"X": X}, {"Y": X})
 
 
-def argmax_probe(shape: Sequence[int], start: int) -> Probe:
-    """Return a probe with an ArgMax over an axis of two float elements; its output has the given shape."""
-    first = _consecutive_floats(shape, start) % 3
+def argmax_probe(shape: Sequence[int], start: int, dtype: str = "float") -> Probe:
+    """Return a probe with an ArgMax over an axis of two elements of one type; its output has the given shape."""
+    first = (_consecutive_floats(shape, start) % 3).astype(dtype_of(type_number(dtype)))
     X = np.stack([first, np.ones_like(first)])
     node = helper.make_node("ArgMax", ["X"], ["Y"], axis=0, keepdims=0)
     return Probe.of_node(node, {"X": X}, {"Y": (X[1] > X[0]).astype(np.int64)})

@@ -47,6 +47,7 @@ VIOLATIONS = {
     "LoadsAnything": ("invalid-model", "the answer has no `error`"),
     "CallsUnsupportedAnError": ("unsupported", "the answer has no `unsupported`"),
     "KnowsFloatAlone": ("unsupported-type", "a tensor of type double is answered with an error"),
+    "KnowsArgMaxOfFloatAlone": ("unsupported-type", "a tensor of type double is answered with an error"),
     "MistakesTypes": ("types-and-shapes", "int32 of shape [2, 3] instead of float"),
     "SaysFloat32": ("types-and-shapes", "float32 of shape [2, 3] instead of float"),
     "FlattensShapes": ("types-and-shapes", "float of shape [6] instead of float of shape [2, 3]"),
@@ -80,7 +81,7 @@ VIOLATIONS = {
 """For each harness, the first rule that it violates, and a part of the problem."""
 
 SKIPS = {
-    "SupportsNothing": ("some-model-runs", "ArgMax, Identity, Adam"),
+    "SupportsNothing": ("unsupported-type", "neither Identity nor ArgMax"),
     "StumblesOverEmptyData": ("empty-tensor", "no data"),
     "KnowsOneKindOfRun": ("fixed-point", "does not distinguish"),
 }
