@@ -110,7 +110,7 @@ def judge_rewrite_of(before: onnx.ModelProto, after: onnx.ModelProto, inputs: In
     defaults = {name: array for name, array in initializer_arrays(before.graph).items() if name in fed}
     if found.is_wrong or not defaults:
         return found
-    for change in (_next_values, _reversed_values, _reversed_values_after_zero):
+    for change in (_next_values, _values_below_zeros, _reversed_values, _reversed_values_after_zero):
         others = _judge(before, after, {**inputs, **{name: change(array) for name, array in defaults.items()}})
         if others.is_wrong:
             return others
@@ -123,6 +123,12 @@ def _next_values(array: Array) -> Array:
         return np.asarray(~array)
     with np.errstate(all="ignore"):
         return np.asarray(array + np.where(array < 0, -1, 1)).astype(array.dtype)
+
+
+def _values_below_zeros(array: Array) -> Array:
+    """Return other values for a default, in which -1 replaces 0 if the type has negative numbers."""
+    values = _next_values(array)
+    return np.where(array == 0, -1, values).astype(array.dtype) if array.dtype.kind in "fi" else values
 
 
 def _reversed_values(array: Array) -> Array:
@@ -158,7 +164,7 @@ def _contradiction(before: onnx.ModelProto, after: onnx.ModelProto, inputs: Inpu
     """Return why a rewrite has no result, whose original can be computed; otherwise the text is empty.
 
     The page does not define its result, or the reference and onnx's reference evaluator both fail on the rewrite, which
-    has operators of ONNX only.
+    has operators of ONNX only. A rewrite that this evaluator does not load is not judged.
     """
     first, second = (_enclose(model, inputs) for model in (before, after))
     reason = next((each for each in second.values() if isinstance(each, str)), "")
@@ -170,13 +176,16 @@ def _contradiction(before: onnx.ModelProto, after: onnx.ModelProto, inputs: Inpu
     if reason == REPEATED_AXIS:
         return f"the page does not define the result of the rewritten model: {reason}"
     try:
+        evaluator = ReferenceEvaluator(after)  # a model that it does not load is not judged
         with np.errstate(all="ignore"):
             ReferenceEvaluator(before).run(None, _fed(before, inputs))
     except Exception:  # noqa: BLE001 - the evaluator raises errors of several kinds
         return ""
     try:
         with np.errstate(all="ignore"):
-            ReferenceEvaluator(after).run(None, _fed(after, inputs))
+            evaluator.run(None, _fed(after, inputs))
+    except NotImplementedError:
+        return ""
     except Exception as error:  # noqa: BLE001 - the evaluator raises errors of several kinds
         return f"the rewritten model cannot be computed: {first_line(error)}"
     return ""

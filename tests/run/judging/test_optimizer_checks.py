@@ -284,3 +284,21 @@ def test_rewrite_that_takes_a_default_for_a_constant_is_a_fault():
     outcome = judge_rewrite(lambda _: _parsed("Y = Neg (X)", declarations), (), task)
     (answers,) = (check for check in outcome.checks if check.name == "answers")
     assert answers.effect == "fault"
+
+
+def test_rewrite_that_is_wrong_for_a_negative_default_is_a_fault():
+    declarations = "(float[2,3] X, float low) => (float[2,3] Y) <float low = {0}>"
+    model = _parsed("A = Relu (X) Y = Clip (A, low)", declarations)
+    data_set = OptimizerDataSet(0, {"X": np.full((2, 3), -0.5, np.float32)})
+    task = OptimizerTask(model, Rewrite(PassEffect.OPTIONAL), OptimizerDataSets((data_set,)))
+    outcome = judge_rewrite(lambda _: _parsed("Y = Clip (X, low)", declarations), (), task)
+    assert outcome.verdict is Verdict.FAIL
+
+
+def test_rewrite_that_no_evaluator_loads_is_not_judged():
+    data_set = OptimizerDataSet(0, {"X": np.ones((2, 3), np.float32)})
+    task = OptimizerTask(_parsed("Y = Neg (X)"), Rewrite(PassEffect.OPTIONAL), OptimizerDataSets((data_set,)))
+    sampled = "M = Multinomial <dtype = 6, sample_size = 3> (X) Y = Cast <to = 1> (M)"
+    outcome = judge_rewrite(lambda _: _parsed(sampled), (), task)
+    assert outcome.verdict is Verdict.SKIPPED
+    assert "Multinomial" in outcome.message
