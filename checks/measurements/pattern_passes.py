@@ -289,6 +289,10 @@ def _add_bias(s: Site) -> None:
     s.make("Conv", [*s.first.input[:2], bias], **given)
 
 
+def _are_known(s: Site, names: Sequence[str]) -> bool:
+    return all(s.constant(name) is not None for name in names)
+
+
 def _fold_normalization(s: Site) -> None:
     scale, shift, mean, variance = (s.operand(s.last, place).astype(np.float64) for place in range(1, 5))
     weights = s.operand(s.first, 1)
@@ -373,13 +377,27 @@ def _keeps_shape(s: Site) -> bool:
 
 def _power_of_two(s: Site) -> bool:
     value = s.operand(s.last, 1)
-    return value is not None and bool(np.all(value > 1e-30)) and bool(np.all(np.frexp(value)[0] == 0.5))
+    return value is not None and bool(np.all(np.frexp(value)[0] == 0.5))
+
+
+def _reciprocal(s: Site) -> Array:
+    value = s.operand(s.last, 1)
+    with np.errstate(all="ignore"):
+        return np.asarray(1 / value).astype(value.dtype)
+
+
+def _has_reciprocal(s: Site) -> bool:
+    value = _reciprocal(s)
+    return bool(np.all(np.isfinite(value) & (np.abs(value) >= np.finfo(value.dtype).tiny)))
 
 
 def _by_reciprocal(s: Site) -> None:
-    with np.errstate(all="ignore"):
-        name = s.add_constant((1 / s.operand(s.last, 1)).astype(np.float32))
-    s.make("Mul", [s.last.input[0], name])
+    s.make("Mul", [s.last.input[0], s.add_constant(_reciprocal(s))])
+
+
+def _keeps_zeros(s: Site) -> bool:
+    has_sign = np.signbit(s.operand(s.last, 1))
+    return _is_integer(s) or bool(np.all(has_sign if s.last.op_type == "Add" else ~has_sign))
 
 
 def _same_parameter(place: int) -> Callable[[Site], bool]:
@@ -418,7 +436,7 @@ def _all_indices(s: Site) -> bool:
 
 
 def _to_constant_shape(s: Site) -> None:
-    sizes = [size.dim_value or 1 for size in s.types[s.last.input[0]].shape.dim]
+    sizes = [size.dim_value if size.HasField("dim_value") else 1 for size in s.types[s.last.input[0]].shape.dim]
     s.make("Constant", [], value=tensor_of(np.array(sizes, np.int64), ""))
 
 
@@ -454,6 +472,102 @@ def _gelu_number(part: str, number: float, places: float = 1e-6) -> Callable[[Si
     def holds(s: Site) -> bool:
         value = s.operand(_gelu_parts(s)[part], 1)
         return value is not None and value.size == 1 and abs(value.item() - number) <= places * number
+
+    return holds
+
+
+def _gelu_keeps_rank(s: Site) -> bool:
+    parts = _gelu_parts(s)
+    operands = (s.operand(parts[name], 1) for name in ("half", "sum", "quotient"))
+    return all(value.ndim <= s.rank(parts["product"].input[0]) for value in operands)
+
+
+def _equation(s: Site) -> tuple[list[str], str]:
+    """Return the letters of the operands of an Einsum, and those of its result."""
+    left, arrow, right = attribute(s.last, "equation").decode().replace(" ", "").partition("->")
+    letters = left.replace(",", "")
+    implied = "".join(sorted(letter for letter in letters if letters.count(letter) == 1))
+    return left.split(","), right if arrow else implied
+
+
+def _is_product(s: Site) -> bool:
+    operands, _ = _equation(s)
+    return len(operands) == 2 and [len(each) for each in operands] == [2, 2] and operands[0][1] == operands[1][0]
+
+
+def _has_order_of_product(s: Site) -> bool:
+    operands, result = _equation(s)
+    return result == operands[0][0] + operands[1][1]
+
+
+def _compare_integers(s: Site) -> None:
+    number = s.constant(_other(s)).astype(dtype_of(s.types[s.first.input[0]].elem_type))
+    operands = [s.first.input[0], s.add_constant(number)]
+    s.make(s.last.op_type, operands if s.place == 0 else operands[::-1])
+
+
+def _is_whole(s: Site) -> bool:
+    with np.errstate(invalid="ignore"):
+        return bool(np.all(np.floor(s.constant(_other(s))) == s.constant(_other(s))))
+
+
+def _is_in_range(s: Site) -> bool:
+    limits = np.iinfo(dtype_of(s.types[s.first.input[0]].elem_type))
+    number = s.constant(_other(s))
+    return bool(np.all((number >= limits.min) & (number <= limits.max)))
+
+
+def _holds_type(s: Site) -> bool:
+    source = s.types[s.first.input[0]].elem_type
+    return source in WHOLE_IN and attribute(s.first, "to") in WHOLE_IN[source]
+
+
+WHOLE_IN = {2: (1, 11), 3: (1, 11), 4: (1, 11), 5: (1, 11), 6: (11,), 12: (11,)}
+"""For types of integers, the types of floats that hold all of them."""
+
+
+def _merge_unsqueezes(s: Site) -> None:
+    rank = s.rank(s.first.input[0])
+    first, last = (s.operand(node, 1) for node in s.nodes)
+    total = rank + len(first) + len(last)
+    own = [int(axis) % total for axis in last]
+    places = [place for place in range(total) if place not in own]
+    axes = sorted([*own, *(places[int(axis) % (rank + len(first))] for axis in first)])
+    s.make("Unsqueeze", [s.first.input[0], s.add_constant(np.array(axes, np.int64))])
+
+
+def _to_clip(s: Site) -> None:
+    s.make("Clip", [s.first.input[0], s.last.input[1], s.first.input[1]])
+
+
+def _limits(s: Site) -> list[Any]:
+    return [s.operand(node, 1) for node in s.nodes]
+
+
+def _has_few_bits(s: Site) -> bool:
+    return bool(sum(int(each) for each in _limits(s)) < 8)
+
+
+def _merge_shifts(s: Site) -> None:
+    amount = np.asarray(sum(_limits(s)), _limits(s)[0].dtype)
+    s.make("BitShift", [s.first.input[0], s.add_constant(amount)], direction=attribute(s.last, "direction"))
+
+
+NOT_NEGATIVE = ("Relu", "Sigmoid", "Exp", "Abs", "Softplus", "HardSigmoid", "Sqrt", "Softmax", "ReduceL1")
+
+
+def _to_maximum(s: Site) -> None:
+    s.make("ReduceMax", [s.last.input[0]], axes=[attribute(s.last, "axis", -1)], keepdims=1)
+
+
+def _to_cast(s: Site) -> None:
+    s.make("Cast", [s.last.input[0]], to=s.types[s.last.output[0]].elem_type)
+
+
+def _is_constant_number(place: int, number: float) -> Callable[[Site], bool]:
+    def holds(s: Site) -> bool:
+        value = s.operand(s.last, place)
+        return value is not None and value.dtype.kind == "f" and bool(np.all(value == number))
 
     return holds
 
@@ -566,7 +680,11 @@ RULES = (
         "conv_normalization",
         ("BatchNormalization",),
         ("Conv",),
-        {"not_training": lambda s: not attribute(s.last, "training_mode", 0), **FIXED},
+        {
+            "known": lambda s: _are_known(s, s.last.input[1:5]) and s.operand(s.first, 1) is not None,
+            "not_training": lambda s: not attribute(s.last, "training_mode", 0),
+            **FIXED,
+        },
         _fold_normalization,
     ),
     Rule(
@@ -600,6 +718,7 @@ RULES = (
             "of_space": _pads_of_space,
             "not_negative": lambda s: bool(np.all(s.operand(s.first, 1) >= 0)),
             "explicit": lambda s: attribute(s.last, "auto_pad", b"NOTSET") == b"NOTSET",
+            **FIXED,
         },
         _pad_conv,
     ),
@@ -628,7 +747,7 @@ RULES = (
         "plus_zero",
         ("Add", "Sub"),
         (),
-        {"zero": partial(_is_number, number=0), "keeps_shape": _keeps_shape, **FIXED},
+        {"zero": partial(_is_number, number=0), "keeps_zeros": _keeps_zeros, "keeps_shape": _keeps_shape, **FIXED},
         lambda s: s.make("Identity", [s.last.input[0]]),
     ),
     Rule(
@@ -642,7 +761,11 @@ RULES = (
         "reciprocals",
         ("Div",),
         (),
-        {"floats": lambda s: not _is_integer(s), "power_of_two": _power_of_two, **FIXED},
+        {
+            "floats": lambda s: not _is_integer(s) and _power_of_two(s),
+            "in_range": _has_reciprocal,
+            **FIXED,
+        },
         _by_reciprocal,
     ),
     Rule(
@@ -729,6 +852,10 @@ RULES = (
             "form": lambda s: _gelu_parts(s) is not None,
             "same_operand": lambda s: _gelu_parts(s)["product"].input[0] == _gelu_parts(s)["quotient"].input[0],
             "inner_uses": _gelu_uses,
+            "known": lambda s: all(
+                s.operand(_gelu_parts(s)[name], 1) is not None for name in ("half", "sum", "quotient")
+            ),
+            "keeps_rank": _gelu_keeps_rank,
             "half": _gelu_number("half", 0.5),
             "one": _gelu_number("sum", 1.0),
             "root": _gelu_number("quotient", 2.0**0.5),
@@ -748,6 +875,110 @@ RULES = (
         (),
         {"equal": lambda s: s.last.input[0] == s.last.input[1], "integers": _is_integer},
         _to_zeros,
+    ),
+    Rule(
+        "einsums",
+        ("Einsum",),
+        (),
+        {
+            "product": _is_product,
+            "distinct": lambda s: len({*"".join(_equation(s)[0])}) == 3,
+            "order": _has_order_of_product,
+        },
+        lambda s: s.make("MatMul", s.last.input),
+    ),
+    Rule(
+        "compared_casts",
+        ("Less", "Greater", "LessOrEqual", "GreaterOrEqual", "Equal"),
+        ("Cast",),
+        {
+            "known": lambda s: s.constant(_other(s)) is not None,
+            "type": _holds_type,
+            "whole": _is_whole,
+            "in_range": _is_in_range,
+            **FIXED,
+        },
+        _compare_integers,
+        (0, 1),
+    ),
+    Rule(
+        "unsqueezes",
+        ("Unsqueeze",),
+        ("Unsqueeze",),
+        {"known": lambda s: all(s.operand(node, 1) is not None for node in s.nodes), **FIXED},
+        _merge_unsqueezes,
+    ),
+    Rule(
+        "extremes",
+        ("Max",),
+        ("Min",),
+        {
+            "two": lambda s: all(len(node.input) == 2 for node in s.nodes),
+            "known": lambda s: all(value is not None for value in _limits(s)),
+            "scalars": lambda s: all(value.ndim == 0 for value in _limits(s)),
+            "order": lambda s: bool(np.all(_limits(s)[1] <= _limits(s)[0])),
+            **FIXED,
+        },
+        _to_clip,
+    ),
+    Rule(
+        "shifts",
+        ("BitShift",),
+        ("BitShift",),
+        {
+            "known": lambda s: all(value is not None and value.size == 1 for value in _limits(s)),
+            "direction": lambda s: attribute(s.first, "direction") == attribute(s.last, "direction"),
+            "bits": _has_few_bits,
+            **FIXED,
+        },
+        _merge_shifts,
+    ),
+    Rule(
+        "implied",
+        ("Relu", "Abs"),
+        (
+            "Relu",
+            "Sigmoid",
+            "Exp",
+            "Abs",
+            "Softplus",
+            "HardSigmoid",
+            "Sqrt",
+            "Softmax",
+            "ReduceL1",
+            "Tanh",
+            "Elu",
+            "Mul",
+        ),
+        {"range": lambda s: s.first.op_type in NOT_NEGATIVE},
+        lambda s: s.make(
+            s.first.op_type, s.first.input, **{e.name: helper.get_attribute_value(e) for e in s.first.attribute}
+        ),
+    ),
+    Rule(
+        "largest",
+        ("TopK",),
+        (),
+        {
+            "attribute_axes": lambda s: next(each.version for each in s.model.opset_import if not each.domain) < 18,
+            "one": lambda s: s.operand(s.last, 1) is not None and s.operand(s.last, 1).item() == 1,
+            "largest": lambda s: attribute(s.last, "largest", 1) == 1,
+            "index_unused": lambda s: s.is_unused(s.last.output[1]),
+            **FIXED,
+        },
+        _to_maximum,
+    ),
+    Rule(
+        "masks",
+        ("Where",),
+        (),
+        {
+            "one": _is_constant_number(1, 1),
+            "zero": _is_constant_number(2, 0),
+            "keeps_shape": _keeps_shape,
+            **FIXED,
+        },
+        _to_cast,
     ),
     Rule("log_exp", ("Log",), ("Exp",), {"reals": lambda _: False}, _identity_of_first),
     Rule("sqrt_square", ("Sqrt",), ("Mul",), {"reals": lambda _: False}, _identity_of_first),

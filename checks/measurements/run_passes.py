@@ -59,7 +59,7 @@ def call(name: str) -> tuple[Any, list[str]]:
     if name != "onnxsim" or len(names) <= len(module.OWN_STEPS):
         return (lambda model, chosen: optimize(model, passes=chosen)), names
     listing = importlib.import_module("onnxsim.onnxsim_cpp2py_export")
-    others = list(listing._list_other_optimizers())  # noqa: SLF001 - the only list of the passes that users ask for
+    others = list(getattr(listing, "_list_other_optimizers", list)())  # the passes that users ask for, since 0.8
 
     def with_others(model: onnx.ModelProto, chosen: str) -> Any:
         if not chosen:

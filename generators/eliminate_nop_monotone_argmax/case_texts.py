@@ -5,7 +5,8 @@ Empty lines separate the paragraphs of a text. The first line of a paragraph say
 - `# …`: a comment.
 - `family NAME`: the family of the cases. Further lines are options and data of all cases.
 - `table NAME`: rows of cells, with `|` between the cells. The first row has the names of the columns.
-- `factors NAME`: a table with the rows of a covering array. Lines `FACTOR: LEVELS` give its factors.
+- `factors NAME`: a table with the rows of a covering array. Lines `FACTOR: LEVELS` give its factors. With `alone` after
+  the name, the rows of `_rows_around_first` have no pairs of levels; with `paired`, they have all.
 - `levels FACTOR`: a table whose first column has the levels of a factor, which is a column of other tables.
 - `$NAME`: a fragment. `$NAME` stands for its lines in all paragraphs after it.
 - `NAME: TITLE`: a case.
@@ -36,7 +37,7 @@ from __future__ import annotations
 import re
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from itertools import chain, cycle, dropwhile, product
+from itertools import chain, dropwhile, product
 from string import Template
 from typing import TYPE_CHECKING
 
@@ -45,6 +46,7 @@ from onnx import helper, parser
 
 from conformance.base.verdicts import Level
 from conformance.corpus.cases.case import PassEffect, Rewrite
+from conformance.corpus.factors.covering_array import covering_array
 from conformance.corpus.factors.message_fields import add_quantization_annotations
 from conformance.exact.models.arrays import array_of, dtype_of, tensor_of
 from conformance.exact.models.graphs import all_graphs, all_nodes, all_tensors
@@ -128,10 +130,15 @@ class _Tables(dict[str, "Sequence[Row]"]):
     def __init__(self, arrays: Mapping[str, TextRows], *, around_first: bool) -> None:
         super().__init__(TABLES)
         self.arrays = dict(arrays)
+        self.words: dict[str, Sequence[str]] = {}
         self._around_first = around_first
 
     def __missing__(self, table: str) -> Sequence[Row]:
-        self[table] = _numbered_rows(self.arrays[table], around_first=self._around_first)
+        array = self.arrays[table]
+        factors = array.declaration.factors
+        paired = PAIRED_LEVELS[" ".join(self.words.get(table, ()))]
+        rows = _rows_around_first(factors, paired) if self._around_first else array.declaration.rows
+        self[table] = [{"number": f"{number:03}", **array.columns(row), **row} for number, row in enumerate(rows, 1)]
         return self[table]
 
 
@@ -164,6 +171,11 @@ class CaseTemplate:
         """The levels of the factors of these tables."""
         arrays = [self.tables.arrays[table] for table in self.table_names if table in self.tables.arrays]
         return {factor: levels for array in arrays for factor, levels in array.declaration.factors.items()}
+
+    def cases(self, changes: Mapping[str, ModelChange] | None = None) -> Iterator[tuple[Row, Case]]:
+        """Yield the rows of the tables with their cases. The argument is that of `read_cases`."""
+        for row in _combined_rows(" ".join(self.table_names), self.tables):
+            yield row, self.case(row, changes or {})
 
     def case(self, row: Row, changes: Mapping[str, ModelChange], replaced: Mapping[str, str] | None = None) -> Case:
         """Return the case of a row.
@@ -209,7 +221,8 @@ def read_templates(
             case ["levels", factor]:
                 for row in _rows(lines[1:]):
                     levels.setdefault(factor, {}).setdefault(row[factor], {}).update(row)
-            case ["factors", table]:
+            case ["factors", table, *words]:
+                tables.words[table] = words
                 pairs = (line.split(": ") for line in lines[1:])
                 declaration = FamilyDeclaration({factor: tuple(given.split(", ")) for factor, given in pairs})
                 tables.pop(table, None)
@@ -240,44 +253,42 @@ def read_cases(
         around_first: whether a table of factors has the rows of `_rows_around_first`.
     """
     for template in read_templates(path, arrays, beginning, around_first=around_first):
-        for row in _combined_rows(" ".join(template.table_names), template.tables):
-            yield template.case(row, changes or {})
-
-
-def _numbered_rows(array: TextRows, *, around_first: bool = False) -> list[Row]:
-    """Return the rows of a covering array with their number and their further columns."""
-    rows = _rows_around_first(array.declaration.factors) if around_first else list(array.declaration.rows)
-    return [{"number": f"{number:03}", **array.columns(row), **row} for number, row in enumerate(rows, 1)]
+        yield from (case for _, case in template.cases(changes))
 
 
 CONDITION = "condition"
 """The factor whose levels, besides the first, make a rewrite wrong whatever the other levels are."""
 
-MAX_LEVELS_WITH_CONDITION = 4
-"""Number of levels of the first other factor, from the first one, that are with another condition."""
+PAIRED_LEVELS = {"alone": 0, "": 2, "paired": None}
+"""By the word of a table: the number of levels of a factor, from the first one, that are in pairs with others."""
 
 VALUES = "values"
 """The factor of the elements of the inputs. The first are ordinary: they leave no result undetermined."""
 
 
-def _rows_around_first(factors: Mapping[str, Sequence[str]]) -> list[Row]:
-    """Return rows with all pairs of levels, and rows in which at most one factor has another level than its first.
+def _rows_around_first(factors: Mapping[str, Sequence[str]], paired_levels: int | None) -> list[Row]:
+    """Return rows in which at most one factor has another level than its first, and rows with pairs of levels.
 
-    All pairs have the first condition, because a right rewrite leaves a model with another condition alone. They have
-    the first values too. Each level of the first other factor is with all values, and the first ones are with another
-    condition.
+    The rows with one other level come first, and the others add the pairs that are missing. These pairs have the first
+    condition, because a right rewrite leaves a model with another condition alone. They have the first values too. Each
+    level of the first other factor is with all values.
+
+    Args:
+        factors: the levels of each factor.
+        paired_levels: number of levels of a factor that are in pairs; None for all.
     """
     first = {factor: levels[0] for factor, levels in factors.items()}
     fits = {factor: levels for factor, levels in factors.items() if factor not in (CONDITION, VALUES)}
-    conditions = factors.get(CONDITION, ())[1:]
     main = next(iter(fits))
-    conditioned = fits[main][:MAX_LEVELS_WITH_CONDITION]
+    alone = [{**first, factor: level} for factor, levels in fits.items() for level in levels]
+    paired = {factor: levels[:paired_levels] for factor, levels in fits.items()}
+    known = [{each: row[each] for each in fits} for row in alone if all(row[each] in paired[each] for each in fits)]
+    pairs = covering_array(FamilyDeclaration(paired), known) if paired_levels != 0 else ()
     rows = [
-        *({**first, **row} for row in FamilyDeclaration(fits).rows),
-        *({**first, factor: level} for factor, levels in fits.items() for level in levels),
+        *alone,
         *({**first, VALUES: each, main: level} for each in factors.get(VALUES, ()) for level in fits[main]),
-        *({**first, CONDITION: each} for each in conditions),
-        *({**first, CONDITION: each, main: level} for each, level in zip(cycle(conditions), conditioned, strict=False)),
+        *({**first, CONDITION: each} for each in factors.get(CONDITION, ())),
+        *({**first, **row} for row in pairs),
     ]
     return [dict(levels) for levels in dict.fromkeys(tuple(row.items()) for row in rows)]
 

@@ -1,9 +1,10 @@
 """Patterns that graph optimizers rewrite, as cases of their own corpus: `onnx-conformance generate --passes`.
 
 The texts declare the families in the form of `case_texts`; `common.txt` has what all of them use. With the first level
-of each factor, the usual rewrite is right. A family has rows with all pairs of levels that leave a rewrite possible,
-and rows in which one level alone is another. The cases do not say what an optimizer must do with a pattern: a rewrite
-is optional, and the checks of graph optimizers judge its result.
+of each factor, the usual rewrite is right. A family has rows in which one level alone is another, and rows with pairs
+of the first levels that leave a rewrite possible. `situations` changes these models in ways that do not depend on the
+pattern. The cases do not say what an optimizer must do with a pattern: a rewrite is optional, and the checks of graph
+optimizers judge its result.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from conformance.base.verdicts import Level
 from conformance.corpus.factors.wrapping import BuiltModel
 from conformance.corpus.generation.expected_outputs import with_answers
 from conformance.exact.models.model_validity import is_fully_valid
-from generators.eliminate_nop_monotone_argmax.case_texts import CONDITION, read_cases, read_templates
+from generators.eliminate_nop_monotone_argmax.case_texts import CONDITION, VALUES, read_templates
+from generators.patterns.situations import SITUATIONS, situate, situated_cases
 
 if TYPE_CHECKING:
     import random
@@ -30,7 +32,19 @@ if TYPE_CHECKING:
     from generators.eliminate_nop_monotone_argmax.case_texts import CaseTemplate
 
 FOLDER = Path(__file__).parent
-TEXTS = ("patterns", "moves", "arithmetic", "fusions", "scopes", "forms", "sizes", "names")
+TEXTS = (
+    "patterns",
+    "moves",
+    "arithmetic",
+    "fusions",
+    "scopes",
+    "forms",
+    "sizes",
+    "names",
+    "folding",
+    "versions",
+    "operators",
+)
 """The texts with the families, in order."""
 
 
@@ -40,12 +54,21 @@ FIRST_SHARE = 0.5
 OTHER_TYPES = ("double", "float16")
 """Types that a drawn pattern can have in place of float."""
 
+SITUATED_SHARE = 0.3
+"""Probability that a drawn pattern is in a situation, if the situation exists for it."""
+
 
 def cases() -> Iterator[Case]:
     """Yield the cases of all families."""
-    for name in TEXTS:
-        for case in read_cases(FOLDER / f"{name}.txt", beginning=_common(), around_first=True):
-            yield with_answers(replace(case, tags=("pattern", *case.tags[1:])))
+    plain = []
+    for template in templates():
+        for row, case in template.cases():
+            made = replace(case, tags=("pattern", *case.tags[1:]))
+            yield with_answers(made)
+            others = [factor for factor, levels in template.factors.items() if row[factor] != levels[0]]
+            if len(others) < 2 and not {CONDITION, VALUES} & {*others}:
+                plain.append(made)
+    yield from situated_cases(plain)
 
 
 def _common() -> str:
@@ -78,4 +101,11 @@ def draw_pattern(chance: random.Random) -> BuiltModel | None:
     except (ValueError, KeyError, AssertionError, onnx.parser.ParseError):
         return None  # the levels exclude each other
     is_usable = case.level is Level.MUST and len(case.data_sets) > 0 and is_fully_valid(case.model)
-    return BuiltModel(case.model, case.data_sets[:1]) if is_usable else None
+    if not is_usable:
+        return None
+    name = chance.choice([*SITUATIONS])
+    if chance.random() < SITUATED_SHARE:
+        found = situate(onnx.load_model_from_string(case.model), case.data_sets[0], name)
+        if found is not None and is_fully_valid(content := found.model.SerializeToString(deterministic=True)):
+            return BuiltModel(content, (found.inputs,))
+    return BuiltModel(case.model, case.data_sets[:1])

@@ -45,6 +45,7 @@ from generators.declarations.size_dimensions import (
     tile_to_shape,
 )
 from generators.exact_scalars import MAX_ULP, excludes_float, largest_width, needs_double, with_siblings
+from generators.patterns.situations import SITUATIONS, situate
 from generators.training_optimizers.optimizer_sizes import size_cases
 from generators.training_optimizers.table import OPERATORS
 
@@ -408,10 +409,53 @@ def test_shifted_rows_have_a_maximum_at_every_index(step):
 @pytest.mark.long
 def test_pattern_families_have_valid_models_with_each_condition():
     conditions = defaultdict(set)
-    for case in pattern_cases():
+    cases = list(pattern_cases())
+    for case in cases:
         onnx.checker.check_model(onnx.load_model_from_string(case.model), full_check=True)
         assert case.data_sets, case.id
         family = case.tags[2]
         conditions[family] |= {tag for tag in case.tags if "=" in tag}
-    assert len(conditions) >= 100
+    assert len(cases) <= 3000
+    assert len(conditions) >= 130
     assert min(map(len, conditions.values())) >= 3, conditions
+    assert {tag for case in cases for tag in case.tags if tag.startswith("situation=")} == {
+        f"situation={name}" for name in SITUATIONS
+    }
+
+
+SITUATED = """<ir_version: 8, opset_import: ["": 17]> pattern (float[2,3] X) => (float[2,1] Y)
+<float[3] W = {1, 2, 3}> { E = Exp (X) A = Mul (E, W) B = Add (A, X) Y = ReduceMean <axes = [1]> (B) }"""
+
+SITUATED_TEXTS = {
+    "defaults": "float[3] W) =>",
+    "late_operands": "W = Neg (W_given)",
+    "other_axes": "axes: ints = [-1]",
+    "other_keepdims": "keepdims: int = 0",
+    "no_rows": "float[rows,3] X",
+    "no_columns": None,  # W has three columns
+    "named_sizes": "float[size_0_0,size_0_1] X",
+    "wide_constants": "float[1,1,3] wide",
+    "special_values": "float[2,3] X",
+    "half": "float16[2,3] X",
+    "double": "double[2,3] X",
+    "moved_axis": None,
+    "other_operand": "B = Add (A, X_other)",
+    "opset_12": '"" : 12',
+    "opset_23": "ReduceMean (B, axes_of_Y)",
+    "in_branch": "Y_outside = If (taken)",
+    "in_loop": "Y_outside = Loop (trips, running)",
+    "in_function": "Y_again = acme.Pattern (X)",
+}
+
+
+@pytest.mark.parametrize("name", SITUATIONS)
+def test_situation_changes_the_model_and_its_inputs(name):
+    found = situate(onnx.parser.parse_model(SITUATED), [np.ones((2, 3), np.float32)], name)
+    expected = SITUATED_TEXTS[name]
+    if expected is None:
+        assert found is None
+    else:
+        onnx.checker.check_model(found.model, full_check=True)
+        assert expected in onnx.printer.to_text(found.model)
+        fixed = {tensor.name for tensor in found.model.graph.initializer}
+        assert len(found.inputs) == len([value for value in found.model.graph.input if value.name not in fixed])
