@@ -196,7 +196,8 @@ class Corpus:
             file: path relative to the case's directory.
 
         Raises:
-            CorpusError: the file is missing, not a regular file, too large, or its hash is not that of the manifest.
+            CorpusError: the file is missing, not a regular file, too large, its hash is not that of the manifest, or
+                it would take much memory if it were decoded.
         """
         name = f"{case.path}/{file}"
         try:
@@ -212,6 +213,8 @@ class Corpus:
             raise damaged_corpus_error(
                 "file-altered", self.path, f"{name} is altered or truncated: its hash is not that in {MANIFEST}"
             )
+        if len(content) > UNEXAMINED_BYTES and _is_large_message(file, content):
+            raise damaged_corpus_error("file-unreadable", self.path, f"{name} would take much memory if decoded")
         return content
 
     @property
@@ -237,6 +240,21 @@ class Corpus:
             CorpusError: a file is missing, truncated or altered.
         """
         return sum(len(self.read(case, file)) >= 0 for case in self.cases.values() for file in case.files)
+
+
+UNEXAMINED_BYTES = 2**21
+"""Size of a file up to which a decoded message takes little memory."""
+
+
+def _is_large_message(file: str, content: bytes) -> bool:
+    """Return whether a model or a tensor would take much memory if it were decoded."""
+    import onnx  # few corpora have such a file
+
+    from conformance.exact.models.encoded_messages import MAX_FIELDS, MAX_TEXTS, is_large_message
+
+    if file == "model.onnx":
+        return is_large_message(content, MAX_FIELDS)
+    return file.endswith(".pb") and is_large_message(content, MAX_TEXTS, onnx.TensorProto)
 
 
 def corpus_label(name: str, version: str) -> str:

@@ -26,6 +26,7 @@ from google.protobuf.unknown_fields import UnknownFieldSet  # type: ignore[impor
 from onnx import TensorProto, numpy_helper
 
 from conformance.base.verdicts import Unsupported
+from conformance.exact.models.encoded_messages import decode_message
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -331,10 +332,10 @@ def parse_value(content: bytes, type: onnx.TypeProto) -> Value:
 
     Raises:
         ValueError: the content has a value of another kind, or see `array_of`.
-        DecodeError: the content is damaged.
+        DecodeError: the content is damaged, or too large to decode.
     """
     kind = _kind_of(type)
-    message = _MESSAGES[kind].FromString(content)
+    message = decode_message(content, _MESSAGES[kind])
     if kind != "tensor" and len(UnknownFieldSet(message)):
         raise ValueError(f"it has a message of another type than {type_text(type)}")
     return _value_of(message, type)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from contextlib import contextmanager, suppress
 from functools import lru_cache
@@ -16,6 +15,7 @@ from conformance.base.errors import ConformanceError, ModelError
 from conformance.base.files.atomic_write import read_input
 from conformance.base.serialization.printable_text import first_line
 from conformance.exact.models.arrays import array_of, check_shape, has_element_type
+from conformance.exact.models.encoded_messages import MAX_FIELDS, is_large_message
 from conformance.exact.models.graphs import (
     MAIN_DOMAINS,
     all_graphs,
@@ -182,73 +182,6 @@ MAX_MODEL_BYTES = 2**31
 """Maximum size of a model file in bytes, a limit of protobuf."""
 
 
-def has_more_fields(content: bytes, most: int) -> bool:
-    """Return whether an encoded model has more than `most` texts and messages, counted without decoding the model.
-
-    A decoded message takes 75 times the memory of its two encoded bytes. The two ends of a group count too: no field of
-    ONNX is a group, and a decoder skips it. What is not a model has no more fields: its decoder reports the fault.
-    """
-    parts: list[tuple[int, int, Any]] = [(0, len(content), onnx.ModelProto.DESCRIPTOR)]
-    count = 0
-    while parts:
-        start, end, message = parts.pop()
-        while start < end:
-            if (numbers := _NUMBERS.match(content, start, end)) is not None:
-                start = numbers.end()
-                continue
-            tag, start = _varint(content, start)
-            if tag & 7 not in _TEXTS_MESSAGES_AND_GROUPS:
-                break
-            count += 1
-            if count > most:
-                return True
-            if tag & 7 != _LENGTH_DELIMITED:
-                continue
-            length, start = _varint(content, start)
-            field = message.fields_by_number.get(tag >> 3)
-            if field is not None and field.message_type is not None:
-                parts.append((start, min(start + length, end), field.message_type))
-            start += length
-    return False
-
-
-_LENGTH_DELIMITED = 2
-_START_OF_GROUP = 3
-_END_OF_GROUP = 4
-_TEXTS_MESSAGES_AND_GROUPS = {_LENGTH_DELIMITED, _START_OF_GROUP, _END_OF_GROUP}
-_MAX_VARINT_BITS = 70
-
-
-def _tag_pattern(wire_type: int) -> bytes:
-    """Return a pattern of the tags of fields with a wire type."""
-    ends = b"".join(b"\\x%02x" % each for each in range(wire_type, 128, 8))
-    starts = b"".join(b"\\x%02x" % each for each in range(128 + wire_type, 256, 8))
-    return b"(?:[%s]|[%s][\\x80-\\xff]{0,8}[\\x00-\\x7f])" % (ends, starts)
-
-
-_VARINT = b"[\\x80-\\xff]{0,9}[\\x00-\\x7f]"
-_NUMBER = b"|".join((_tag_pattern(0) + _VARINT, _tag_pattern(1) + b".{8}", _tag_pattern(5) + b".{4}"))
-_NUMBERS = re.compile(b"(?:%s){1,4096}+" % _NUMBER, re.DOTALL)
-"""A run of fields that are numbers."""
-
-
-def _varint(content: bytes, start: int) -> tuple[int, int]:
-    """Return the number that begins at `start` in protobuf's encoding, and the position after it."""
-    value = shift = 0
-    while start < len(content) and shift < _MAX_VARINT_BITS:
-        byte = content[start]
-        start += 1
-        value |= (byte & 127) << shift
-        if byte < 128:
-            break
-        shift += 7
-    return value, start
-
-
-MAX_FIELDS = 2**21
-"""Maximum number of texts and messages of a model that is read; a decoded message takes hundreds of bytes."""
-
-
 MAX_IMPORTS = 1000
 """Maximum number of operator sets that a model imports; each node that is judged alone has all imports."""
 
@@ -262,7 +195,7 @@ def read_model(path: Path) -> tuple[bytes, onnx.ModelProto]:
     """
     try:
         content = read_input(path, MAX_MODEL_BYTES)
-        if len(content) > MAX_FIELDS and has_more_fields(content, MAX_FIELDS):  # a field has at least a byte
+        if len(content) > MAX_FIELDS and is_large_message(content, MAX_FIELDS):  # a field has at least a byte
             raise ModelError("too-large.fields", path=path, most=MAX_FIELDS)
         model = onnx.ModelProto.FromString(content)
     except OSError as error:

@@ -45,6 +45,7 @@ from conformance.exact.models.arrays import (
     type_name,
     type_number,
 )
+from conformance.exact.models.encoded_messages import decode_message
 from conformance.exact.models.external_data import initializer_arrays_in
 from conformance.exact.models.graphs import is_operator
 from conformance.exact.models.input_files import constant_node_values
@@ -387,7 +388,7 @@ def read_exposed_model(folder: Path, key: AuditKey, data_folder: Path | None, di
         stored, found = _read_stored_model(folder)
         if stored.key != key or found != (digest or found):
             raise MalformedError("it belongs to another subject or to other inputs")
-        model = onnx.ModelProto.FromString(bytes(_open_blob(folder, stored.model)))
+        model = decode_message(bytes(_open_blob(folder, stored.model)), onnx.ModelProto)
         ways = {value.name: value.way for value in stored.values} | dict.fromkeys(stored.hidden, Exposure.HIDDEN)
         others = {name: _read_other(folder, blob) for name, blob in stored.others.items()}
         maps = {each.name: each.type.map_type for each in model.graph.input if each.type.HasField("map_type")}

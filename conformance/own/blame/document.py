@@ -12,6 +12,7 @@ from conformance.base.errors import JobError
 from conformance.base.files.journal import read_state, state_errors
 from conformance.base.serialization.decoding import Count, JsonReader, MalformedError
 from conformance.exact.models.arrays import parse_value
+from conformance.exact.models.encoded_messages import decode_message
 from conformance.exact.models.input_files import required_inputs
 from conformance.own.blame.difference import Difference  # noqa: TC001 - msgspec reads the annotations
 from conformance.own.blame.verdict import BlameVerdict  # noqa: TC001 - msgspec reads the annotations
@@ -109,7 +110,7 @@ class ReducedModel(_Part):
             JobError: it is malformed.
         """
         try:
-            model = onnx.ModelProto.FromString(base64.b64decode(self.model))
+            model = decode_message(base64.b64decode(self.model), onnx.ModelProto)
             declared = zip(required_inputs(model.graph), self.inputs, strict=True)
             inputs = {value.name: parse_value(base64.b64decode(text), value.type) for value, text in declared}
             return FedModel(model, inputs, data_folder)

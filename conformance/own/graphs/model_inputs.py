@@ -53,6 +53,7 @@ from conformance.exact.models.arrays import (
     type_text,
     value_message_of,
 )
+from conformance.exact.models.encoded_messages import MAX_TEXTS, decode_message
 from conformance.exact.models.graphs import constant_names, infer_shapes, is_operator, iter_nodes
 from conformance.exact.models.input_files import DeclaredInput, known_dtype, required_input_names, required_inputs
 from conformance.exact.models.model_building import pseudo_random_array
@@ -70,9 +71,6 @@ MAX_INPUT_BYTES = 2**31
 
 MAX_HEADER_BYTES = 2**16
 """Maximum size of the header of an array in a file of inputs."""
-
-MAX_TEXTS = 2**22
-"""Maximum number of elements of an input of texts; in memory, a text takes far more than in a file."""
 
 MAX_ELEMENTS = 2**27
 """Maximum number of elements of all pseudo-random inputs."""
@@ -707,7 +705,7 @@ def read_array(file: Path, declared: DeclaredInput, root: Path) -> Value:
             except ValueError as error:
                 raise UsageError("input-differs", file=file, error=error) from None
             return value
-        tensor = onnx.TensorProto.FromString(content)
+        tensor = decode_message(content, onnx.TensorProto)
         _check(file, declared, known_dtype(tensor.data_type), tensor.dims)
         return array_of(tensor)
 

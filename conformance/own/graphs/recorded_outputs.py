@@ -11,6 +11,7 @@ import onnx
 
 from conformance.base.errors import UsageError
 from conformance.base.files.atomic_write import open_zip
+from conformance.exact.models.encoded_messages import decode_message
 from conformance.exact.models.input_files import DeclaredInput
 from conformance.own.graphs.model_inputs import (
     data_set_folders,
@@ -122,7 +123,7 @@ def _read_folder(root: Path, folder: Path, declared: Mapping[str, DeclaredInput]
 def _tensor_name(file: Path, root: Path) -> str:
     content = read_file(file, root)
     with file_errors(file):
-        return str(onnx.TensorProto.FromString(content).name)
+        return str(decode_message(content, onnx.TensorProto).name)
 
 
 def _read_runs(path: Path, declared: Mapping[str, DeclaredInput]) -> Iterator[list[DeviceRun]]:

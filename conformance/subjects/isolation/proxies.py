@@ -23,8 +23,8 @@ import onnx
 
 from conformance.base.files.atomic_write import read_regular_into, storage_errors
 from conformance.exact.models.arrays import dtype_of, type_name, type_number, value_byte_count
+from conformance.exact.models.encoded_messages import is_large_message
 from conformance.exact.models.input_files import fed_input_names
-from conformance.exact.models.model_validity import has_more_fields
 from conformance.subjects.calling.harness import (
     FILE_THRESHOLD_BYTES,
     KINDS,
@@ -513,8 +513,8 @@ class OptimizerProxy:
         if len(content) > limit:
             raise self.client.protocol_violation(f"wrote a model of more than {limit} bytes")
         most = MAX_MODEL_FIELDS + given_bytes
-        if len(content) > most and has_more_fields(content, most):  # a field has at least a byte
-            raise self.client.protocol_violation(f"wrote a model of more than {most} fields")
+        if len(content) > most and is_large_message(content, most):  # a field has at least a byte
+            raise self.client.protocol_violation(f"wrote a model of more than {most} fields, or of too many numbers")
         try:
             rewritten: onnx.ModelProto = onnx.ModelProto.FromString(content)
         except Exception as error:  # noqa: BLE001 - the class of protobuf's error depends on its implementation

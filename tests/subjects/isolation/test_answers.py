@@ -18,7 +18,7 @@ from hypothesis.extra import numpy as of_numpy
 from repository import DATA, SUPPORT, exec_subject
 
 from conformance.exact.models.arrays import dtype_of, type_name
-from conformance.exact.models.model_validity import has_more_fields
+from conformance.exact.models.encoded_messages import is_large_message
 from conformance.run.results.results_file import read_results
 from conformance.subjects.calling.harness import NUMPY_TYPES, READ_SUFFIX, numpy_type, read_tensor, write_output
 from conformance.subjects.isolation.protocol import parse_answer
@@ -117,13 +117,13 @@ def test_every_attack_of_the_harness_is_tested():
     ],
 )
 def test_messages_and_texts_of_a_model_are_counted_without_decoding(content, fields):
-    assert not has_more_fields(content, fields)
-    assert has_more_fields(content + b"\x12\x00", fields)
+    assert not is_large_message(content, fields)
+    assert is_large_message(content + b"\x12\x00", fields)
 
 
 @pytest.mark.parametrize("content", [b"\x3a" + b"\xff" * 10**6, b"\x3a\x80", b"\x0e\x0f", b"\x3a\xff\xff\xff\xff\x7f"])
 def test_counting_of_what_is_not_a_model_ends(content):
-    assert not has_more_fields(content, 10**7)
+    assert not is_large_message(content, 10**7)
 
 
 # Tensors in files between the suite and a harness.
