@@ -195,8 +195,8 @@ def _lost_module(error: Exception) -> str:
     return min(_OWN_MODULES - sys.modules.keys(), default="")
 
 
-MIN_ADDRESS_SPACE = 2**28
-"""Address space in bytes without which NumPy's import fails, or ends the process with the status of a failed run."""
+MIN_ADDRESS_SPACE = 3 * 2**27
+"""Address space in bytes without which the import of NumPy or of a compiled module ends the process."""
 
 
 def _check_address_space() -> None:

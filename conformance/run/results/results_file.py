@@ -238,9 +238,21 @@ def record_kind(record: msgspec.Struct) -> str:
     return str(record.__struct_config__.tag)
 
 
+STORE_DOCUMENT = "store.json"
+"""File of a history, in its folder."""
+
+
 def history_cases_path(path: Path, digest: str) -> Path:
-    """Return the file with the case records of a corpus, in the history that has the results file at `path`."""
-    return path.absolute().parents[2] / "cases" / f"{digest[:16]}.jsonl.gz"
+    """Return the file with the case records of a corpus, in the history that has the results file at `path`.
+
+    Raises:
+        ResultsError: the file is not in a history.
+    """
+    folder = path.absolute().parent.parent.parent  # of `folder/results/subject/file`
+    found = folder / "cases" / f"{digest[:16]}.jsonl.gz"
+    if not (folder / STORE_DOCUMENT).is_file() or found.is_symlink():
+        raise malformed_results_error(path, "its header is that of a file in a history, and it is in none")
+    return found
 
 
 def read_results(path: Path) -> Results:

@@ -34,14 +34,13 @@ if TYPE_CHECKING:
 _VERSION = 2
 _SQLITE_SUFFIXES = ("-journal", "-wal", "-shm")
 
-_SCHEMA = (
+_TABLES = (
     "CREATE TABLE files (id INTEGER PRIMARY KEY, path TEXT UNIQUE, size INTEGER, modified INTEGER)",
     "CREATE TABLE causes (id INTEGER PRIMARY KEY, text TEXT UNIQUE)",
     """CREATE TABLE results (
         file INTEGER, case_id TEXT, level TEXT, verdict TEXT, cause INTEGER, returned TEXT, varies INTEGER,
         PRIMARY KEY (file, case_id)
     ) WITHOUT ROWID""",
-    f"PRAGMA user_version = {_VERSION}",
 )
 
 
@@ -96,13 +95,18 @@ def _check_tables(connection: sqlite3.Connection) -> None:
     """Create the tables in an empty database.
 
     Raises:
-        sqlite3.DatabaseError: the database is damaged, or of another version.
+        sqlite3.DatabaseError: the database is damaged, of another version, or has other tables, a view or a trigger.
     """
     (version,) = connection.execute("PRAGMA user_version").fetchone()
-    if version == 0 and not connection.execute("SELECT name FROM sqlite_master").fetchall():
-        for statement in _SCHEMA:
+    query = "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL LIMIT ?"
+    found = {sql for (sql,) in connection.execute(query, (len(_TABLES) + 1,))}
+    if version == 0 and not found:
+        for statement in (*_TABLES, f"PRAGMA user_version = {_VERSION}"):
             connection.execute(statement)
-    elif version != _VERSION or connection.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
+        return
+    if version != _VERSION or found != {*_TABLES}:
+        raise sqlite3.DatabaseError
+    if connection.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
         raise sqlite3.DatabaseError
 
 

@@ -46,7 +46,7 @@ from conformance.base.files.journal import (
 from conformance.base.serialization.decoding import Count, JsonReader, MalformedError, NonEmpty, StoredRecord
 from conformance.corpus.cases.case_loading import COMPANION_FILE, find_companion
 from conformance.run.results.records import CaseRecord, Footer, Header, Result, ReturnedValues, case_record
-from conformance.run.results.results_file import encode_record, history_cases_path, read_results
+from conformance.run.results.results_file import STORE_DOCUMENT, encode_record, history_cases_path, read_results
 from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
 
 if TYPE_CHECKING:
@@ -60,7 +60,6 @@ if TYPE_CHECKING:
 FORMAT = 1
 """Format of the store."""
 
-_STORE_FILE = "store.json"
 LOCK_FILE = "update.lock"
 INDEX_FILE = "index.sqlite"
 WORK_FOLDER = ".work"
@@ -185,7 +184,7 @@ class HistoryStore:
         self._check_format()
 
     def _check_format(self) -> None:
-        path = self.folder / _STORE_FILE
+        path = self.folder / STORE_DOCUMENT
         if not os.path.lexists(path):
             if any((self.folder / kind.group).exists() for kind in SubjectKind):
                 raise _damaged_error(path, "the file is missing")
@@ -203,7 +202,7 @@ class HistoryStore:
             HistoryError: another update is running, or the folder has other files.
             UsageError: the store cannot be written.
         """
-        is_new = not (self.folder / _STORE_FILE).exists()
+        is_new = not (self.folder / STORE_DOCUMENT).exists()
         if is_new and self.folder.exists() and {each.name for each in self.folder.iterdir()} - {LOCK_FILE}:
             raise HistoryError("not-a-store.other-files", folder=self.folder)
         try:
@@ -215,8 +214,8 @@ class HistoryStore:
                 lock_state(descriptor)
             except UnsafeState:
                 raise HistoryError("locked", folder=self.folder) from None
-            if not (self.folder / _STORE_FILE).exists():
-                self._write(self.folder / _STORE_FILE, encode_record(StoreDocument(FORMAT)))
+            if not (self.folder / STORE_DOCUMENT).exists():
+                self._write(self.folder / STORE_DOCUMENT, encode_record(StoreDocument(FORMAT)))
             self.lock_descriptor = descriptor
             yield
         finally:
@@ -511,9 +510,9 @@ def store_errors(path: Path, make_error: Callable[[Path, str], Exception] = _dam
 
 def read_lines(
     path: Path, open_packed: Any, make_error: Callable[[Path, str], Exception] = _damaged_error
-) -> list[bytes]:
-    """Return the lines of a packed file of a store; `make_error` returns the error for a damaged file."""
-    return _unpack(path, open_packed, make_error).splitlines(keepends=True)
+) -> Iterator[bytes]:
+    """Yield the lines of a packed file of a store; `make_error` returns the error for a damaged file."""
+    yield from io.BytesIO(_unpack(path, open_packed, make_error))  # a list of short lines would take much memory
 
 
 def history_cases(path: Path, digest: str) -> Iterator[CaseRecord]:
