@@ -95,6 +95,16 @@ def test_open_of_file_that_is_no_archive_raises(tmp_path):
 # Loading of cases whose files have the right hashes but the wrong content.
 
 
+@pytest.mark.parametrize(("file", "limit"), [("model.onnx", "MAX_FIELDS"), ("test_data_set_0/input_0.pb", "MAX_TEXTS")])
+def test_files_with_more_parts_than_are_decoded_are_refused(small_corpus, monkeypatch, file, limit):
+    corpus = open_corpus(small_corpus)
+    assert corpus.read(corpus.cases[ADAM], file)
+    monkeypatch.setattr("conformance.corpus.cases.corpus.UNEXAMINED_BYTES", 0)
+    monkeypatch.setattr(f"conformance.exact.models.encoded_messages.{limit}", 0)
+    with assert_raises("corpus.file-unreadable", "memory"):
+        corpus.read(corpus.cases[ADAM], file)
+
+
 class TestMalformedCase:
     """Files whose hashes are right, but whose content is malformed."""
 

@@ -203,6 +203,13 @@ def test_read_of_hostile_pb_is_refused(tmp_path, monkeypatch, kind):
     assert refusal(tmp_path) == code
 
 
+def test_read_of_pb_with_more_parts_than_are_decoded_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("conformance.exact.models.encoded_messages.MAX_TEXTS", 0)
+    tensor = TensorProto(data_type=1, dims=(2, 3), raw_data=RIGHT.tobytes())
+    (tmp_path / "input_0.pb").write_bytes(tensor.SerializeToString())
+    assert refusal(tmp_path) == "usage.input-unreadable"
+
+
 @pytest.mark.parametrize("name", ["input_0.pb", "input_0.npy", "inputs.npz"])
 @pytest.mark.parametrize("kind", ["pipe", "device", "directory"])
 def test_read_of_input_that_is_no_regular_file_is_refused(tmp_path, name, kind):

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as of_numpy
 from repository import DATA, SUPPORT, exec_subject
 
+from conformance.exact.models import encoded_messages
 from conformance.exact.models.arrays import dtype_of, type_name
 from conformance.exact.models.encoded_messages import is_large_message
 from conformance.run.results.results_file import read_results
@@ -119,6 +120,22 @@ def test_every_attack_of_the_harness_is_tested():
 def test_messages_and_texts_of_a_model_are_counted_without_decoding(content, fields):
     assert not is_large_message(content, fields)
     assert is_large_message(content + b"\x12\x00", fields)
+
+
+@pytest.mark.parametrize(
+    ("tensor", "most"),
+    [
+        (onnx.TensorProto(int64_data=[300] * 10), 80),
+        (onnx.TensorProto(int32_data=[300] * 10), 40),
+        (onnx.TensorProto(float_data=[1.0] * 10, raw_data=bytes(100)), 0),
+    ],
+)
+def test_memory_of_numbers_is_counted_without_decoding(monkeypatch, tensor, most):
+    content = tensor.SerializeToString()
+    monkeypatch.setattr(encoded_messages, "MAX_NUMBER_BYTES", most)
+    assert not is_large_message(content, 100, onnx.TensorProto)
+    monkeypatch.setattr(encoded_messages, "MAX_NUMBER_BYTES", most - 1)
+    assert is_large_message(content, 100, onnx.TensorProto)
 
 
 @pytest.mark.parametrize("content", [b"\x3a" + b"\xff" * 10**6, b"\x3a\x80", b"\x0e\x0f", b"\x3a\xff\xff\xff\xff\x7f"])
