@@ -332,3 +332,12 @@ def test_lines_are_separated_by_newlines_only(tmp_path, opened):
     path = tmp_path / "results.jsonl"
     record_run(opened, path, {"acme": fakes.raises_strange_text})
     assert [line["record"] for line in read_records(path)].count("result") == len(SMALL)
+
+
+@pytest.mark.parametrize("folder", [(), ("a", "b")], ids=["three folders above the root", "two folders in no history"])
+def test_file_whose_header_names_a_history_and_that_is_in_none_is_refused(tmp_path, lines, folder):
+    record = {"subject": "acme", "release": "1", "python": "3", "packages": [], "adapter": "", "judged": 0}
+    path = tmp_path.joinpath(*folder, "results.jsonl")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(edited(lines, "header", history=record)))
+    assert_refused(path, "malformed", "history")

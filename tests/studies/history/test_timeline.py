@@ -135,6 +135,23 @@ def test_index_is_built_again_if_it_is_damaged_or_stale(store, timeline):
         assert timelines(store, index) == [timeline]
 
 
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "CREATE VIEW more AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n",
+        "CREATE TRIGGER more AFTER INSERT ON causes BEGIN DELETE FROM results; END",
+        "ALTER TABLE files ADD COLUMN more INTEGER",
+    ],
+)
+def test_index_with_another_schema_is_built_again(store, timeline, statement):
+    with open_index(store) as index:
+        index.execute(statement)
+        index.commit()
+    with open_index(store) as index:
+        assert timelines(store, index) == [timeline]
+        assert not [sql for (sql,) in index.execute("SELECT sql FROM sqlite_master") if sql and "more" in sql]
+
+
 def test_index_is_in_memory_if_its_file_cannot_be_written(store, timeline):
     (store.folder / INDEX_FILE).unlink()
     (store.folder / INDEX_FILE).mkdir()
