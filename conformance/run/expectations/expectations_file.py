@@ -34,7 +34,14 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
     from pathlib import Path
 
-MAX_FILE_BYTES = 2**24
+MAX_FILE_BYTES = 2**20
+
+MAX_ENTRIES = 2**12
+MAX_PATTERNS = 2**11
+"""Maximum numbers of entries, and of patterns with wildcards, of a file: each case of a run is compared with each."""
+
+MAX_LOCATED_CHARACTERS = 2**18
+"""Size of a text whose lines are found; tomlkit takes seconds for a larger one."""
 
 SUITE_CORPUS = "onnx-conformance"
 """Name by which an expectations file means the corpus of the suite."""
@@ -94,21 +101,25 @@ class Expectation:
     key: str = "cases"
 
     @cached_property
-    def _compiled(self) -> tuple[re.Pattern[str], re.Pattern[str]]:
-        return _compile(self.cases), _compile(self.exceptions)
-
-    @cached_property
-    def _compiled_each(self) -> tuple[re.Pattern[str], ...]:
-        return tuple(_compile([pattern]) for pattern in self.cases)
+    def _patterns(self) -> tuple[_Patterns, _Patterns]:
+        return _Patterns(self.cases), _Patterns(self.exceptions)
 
     def matches(self, case: str) -> bool:
         """Return whether a pattern of the entry, and no exception, matches a case."""
-        cases, exceptions = self._compiled
-        return cases.fullmatch(case) is not None and exceptions.fullmatch(case) is None
+        cases, exceptions = self._patterns
+        return cases.match(case) and not exceptions.match(case)
 
     def matching(self, case: str) -> list[int]:
         """Return the indices of the patterns that match a case."""
-        return [number for number, pattern in enumerate(self._compiled_each) if pattern.fullmatch(case)]
+        return self._patterns[0].matching(case)
+
+    def cases_of_each(self, cases: Collection[str]) -> list[set[str]]:
+        """Return the cases that each pattern matches."""
+        found: list[set[str]] = [set() for _ in self.cases]
+        for case in cases:
+            for number in self.matching(case):
+                found[number].add(case)
+        return found
 
     def location_of(self, case: str) -> str:
         """Return the location of the first pattern that matches a case."""
@@ -139,8 +150,39 @@ class Expectation:
         )
 
 
-def _compile(patterns: Sequence[str]) -> re.Pattern[str]:
-    return re.compile("|".join(translate(pattern) for pattern in patterns) or r"(?!)")
+class _Patterns:
+    """Patterns of cases. A name without wildcards is looked up; the other patterns are tried one after the other."""
+
+    def __init__(self, patterns: Sequence[str]) -> None:
+        self._names: dict[str, list[int]] = {}
+        self._others: dict[int, str] = {}
+        for number, pattern in enumerate(patterns):
+            if has_wildcard(pattern):
+                self._others[number] = translate(pattern)
+            else:
+                self._names.setdefault(pattern, []).append(number)
+
+    @cached_property
+    def _any(self) -> re.Pattern[str]:
+        return re.compile("|".join(self._others.values()) or r"(?!)")
+
+    @cached_property
+    def _each(self) -> dict[int, re.Pattern[str]]:
+        return {number: re.compile(pattern) for number, pattern in self._others.items()}
+
+    def match(self, case: str) -> bool:
+        """Return whether a pattern matches a case."""
+        return case in self._names or self._any.fullmatch(case) is not None
+
+    def matching(self, case: str) -> list[int]:
+        """Return the indices of the patterns that match a case."""
+        others = [number for number, pattern in self._each.items() if pattern.fullmatch(case)]
+        return sorted([*self._names.get(case, ()), *others])
+
+
+def has_wildcard(pattern: str) -> bool:
+    """Return whether a pattern of cases is not the name of one case."""
+    return any(character in pattern for character in "*?[")
 
 
 @dataclass(frozen=True)
@@ -242,7 +284,7 @@ def read_expectations_text(path: Path) -> str:
         ExpectationsError: the file cannot be read, is too large or is not UTF-8.
     """
     try:
-        return read_input(path, MAX_FILE_BYTES).decode()
+        return read_input(path, MAX_FILE_BYTES).decode("utf-8-sig")
     except OSError as error:
         raise ExpectationsError("cannot-read", path=path, reason=error.strerror) from None
     except UnicodeDecodeError as error:
@@ -270,11 +312,15 @@ def parse_expectations(text: str, name: str) -> Expectations:
     if not isinstance(subject, str) or not isinstance(corpus, str) or not isinstance(entries, list) or not is_known:
         raise ExpectationsError("malformed.form", name=name)
     supports = parse_supports(name, document["supports"]) if "supports" in document else None
-    locations = _locations(text, name) if entries else []
+    if len(entries) > MAX_ENTRIES:
+        raise ExpectationsError("too-large", name=name, most=MAX_ENTRIES, what="entries")
+    locations = _locations(text, name) if entries and len(text) <= MAX_LOCATED_CHARACTERS else []
     if len(locations) != len(entries):
         locations = [_EntryLocation(f"{name}, entry {number}") for number in range(1, len(entries) + 1)]
     tables = [entry if isinstance(entry, dict) else {} for entry in entries]
-    parsed = (entry for number, table in enumerate(tables) for entry in _parse_table(locations[number], number, table))
+    parsed = [entry for number, table in enumerate(tables) for entry in _parse_table(locations[number], number, table)]
+    if sum(has_wildcard(each) for entry in parsed for each in (*entry.cases, *entry.exceptions)) > MAX_PATTERNS:
+        raise ExpectationsError("too-large", name=name, most=MAX_PATTERNS, what="patterns with wildcards")
     return Expectations(subject, tuple(parsed), supports, name, corpus)
 
 

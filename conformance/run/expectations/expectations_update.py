@@ -461,8 +461,7 @@ def _has_cause_of(table: _EntryTable, other: _EntryTable) -> bool:
 def _cases_without_exceptions(entry: Expectation, results: _SubjectResults) -> tuple[str, ...]:
     """Return the patterns of an entry; the ids of its other cases replace a pattern that matches an excepted case."""
     cases: list[str] = []
-    for number, pattern in enumerate(entry.cases):
-        matched = {case for case in results.results if number in entry.matching(case)}
+    for pattern, matched in zip(entry.cases, entry.cases_of_each(results.results), strict=True):
         kept = {case for case in matched if entry.matches(case)}
         cases += [pattern] if kept == matched else _literal(kept)
     return tuple(cases)
@@ -751,9 +750,7 @@ def _without_cases(entry: Expectation, kept: set[str], removed: set[str], *, is_
     """
     cases: list[str] = []
     excepted: set[str] = set()
-    for number, pattern in enumerate(entry.cases):
-        own = {case for case in kept if number in entry.matching(case)}
-        leaving = {case for case in removed if number in entry.matching(case)}
+    for pattern, own, leaving in zip(entry.cases, entry.cases_of_each(kept), entry.cases_of_each(removed), strict=True):
         if not own and (is_complete or pattern in removed):
             continue
         if is_complete and len(own) < len(leaving):

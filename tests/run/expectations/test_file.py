@@ -117,6 +117,31 @@ def test_malformed_file_is_rejected(file, content, code, data):
         read_expectations(path)
 
 
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [
+        (HEAD + f"# {' ' * 2**20}", "cannot-read"),
+        (HEAD + WHOLE.removeprefix(HEAD) * 4097, "too-large"),
+        (WHOLE.replace('"test_x"', '"test_x*", ' * 2048), "too-large"),
+    ],
+    ids=["bytes", "entries", "patterns with wildcards"],
+)
+def test_file_that_would_take_long_is_rejected(file, content, code):
+    with assert_raises(f"expectations.{code}"):
+        read_expectations(file(content))
+
+
+def test_many_names_of_cases_are_read_and_found(file):
+    path = file(WHOLE.replace('"test_x"', ", ".join(f'"test_{n}"' for n in range(10**4))))
+    (entry,) = read_expectations(path).entries
+    assert [entry.matching(case) for case in ("test_9999", "test_adam_t0", "test_x")] == [[10**4], [0], []]
+    assert entry.cases_of_each(["test_0", "test_adam_t0"])[:3] == [{"test_adam_t0"}, {"test_0"}, set()]
+
+
+def test_byte_order_mark_is_ignored(file):
+    assert read_expectations(file(b"\xef\xbb\xbf" + WHOLE.encode())).subject == "acme"
+
+
 MISSPELT = {
     "a key": (WHOLE.replace("reason", "raeson"), "raeson", "Did you mean reason?"),
     "a verdict": (WHOLE.replace('"fail"', '"fial"'), "'fial'", "Did you mean fail?"),
