@@ -627,3 +627,15 @@ def test_quotient_below_the_smallest_double_is_not_an_exact_zero():
     x = np.array([[-1.5, 0.25, 5e-324, 1.2]])
     scaled = x / np.abs(x).max()
     assert judge("LpNormalization", [x], [scaled / np.sqrt((scaled**2).sum())])
+
+
+@pytest.mark.parametrize("element", [np.nan, np.inf])
+def test_masked_score_that_is_not_finite_may_be_added_or_left_out(element):
+    query, key, value = (np.ones((2, 1, 2, 2), np.float32) for _ in range(3))
+    key[0, 0, 0, 0] = element
+    mask = np.array([[-np.inf, -np.inf], [0, -np.inf]], np.float32)
+    for row in (0.0, np.nan):
+        result = np.ones((2, 1, 2, 2), np.float32)
+        result[:, :, 0] = 0
+        result[0, :, 0] = row
+        assert not judge("Attention", [query, key, value, mask], [result], opset=23).is_wrong

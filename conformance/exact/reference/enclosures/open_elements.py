@@ -125,10 +125,10 @@ def leave_large_states_open(node: Node, inputs: Sequence[Tensor], results: list[
 
 
 def leave_masked_values_open(node: Node, inputs: Sequence[Tensor], results: list[Tensor]) -> list[Tensor]:
-    """Return the outputs of Attention, undetermined where a value that may be masked is not finite.
+    """Return the outputs of Attention, undetermined where a value or a score that may be masked is not finite.
 
     The weight of a masked key is 0: the function body multiplies it by the value, and a kernel may leave it out. The
-    page states zeros for a query whose keys are all masked.
+    page states zeros for a query whose keys are all masked. The body adds a mask to the score, which stays NaN.
 
     Args:
         node: the node.
@@ -145,9 +145,14 @@ def leave_masked_values_open(node: Node, inputs: Sequence[Tensor], results: list
     for values in (given[2], given[5]):
         if values is not None:
             is_open |= ~np.isfinite(_elements(values).astype(np.float64)).reshape(-1, size).all(axis=0)
-    if not is_open.any():
-        return results
-    return [as_enclosure(results[0]).undetermined(np.tile(is_open, heads)), *results[1:]]
+    unknown = np.broadcast_to(np.tile(is_open, heads), results[0].shape)
+    for keys in (given[1], given[4]):
+        if keys is not None:  # a key of a batch element is in the scores of all its queries
+            is_finite = np.isfinite(_elements(keys).astype(np.float64)).reshape(results[0].shape[0], -1).all(axis=1)
+            unknown = unknown | ~is_finite.reshape(-1, *[1] * (len(results[0].shape) - 1))
+    queries = np.isfinite(_elements(given[0]).astype(np.float64)).all(axis=-1, keepdims=True)
+    unknown = unknown | ~queries
+    return [as_enclosure(results[0]).undetermined(unknown), *results[1:]] if unknown.any() else results
 
 
 def _largest_magnitude(array: Array | None) -> float:
