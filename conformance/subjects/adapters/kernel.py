@@ -77,6 +77,7 @@ class CheckedKernel:
         """
         if array is None:
             return None
+        array = np.asarray(array)  # arithmetic of NumPy makes a scalar of an array without axes
         is_strided = not self._is_contiguous and self._calls % 4 in (0, 3)
         key = (place, is_strided)
         last = self._buffers.get(key)

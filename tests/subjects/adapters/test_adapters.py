@@ -15,6 +15,7 @@ from conformance.corpus.cases.case_loading import load_case
 from conformance.corpus.cases.corpus import open_corpus
 from conformance.exact.models.input_files import GraphInputs, required_input_names
 from conformance.run.judging.backend import judge_backend
+from conformance.subjects.adapters.kernel import CheckedKernel
 from conformance.subjects.calling.harness import is_unsupported
 from conformance.subjects.calling.subject_loading import load_backend
 from generators.declarations.families import TRAINING_FAMILIES
@@ -192,3 +193,9 @@ def test_is_unsupported_depends_on_class_name():
 @pytest.mark.parametrize("message", ["Acme is not a registered function/op", "Failed to construct locale with name:x"])
 def test_is_unsupported_knows_what_onnxruntime_or_this_machine_lacks(message):
     assert is_unsupported(type("Fail", (Exception,), {})(message))
+
+
+def test_kernel_receives_arrays_also_for_scalars_of_numpy():
+    kernel = CheckedKernel(np.array)
+    for number in range(4):  # the second call has the memory of the first one
+        assert kernel.call([np.uint64(number)]) == [number]
