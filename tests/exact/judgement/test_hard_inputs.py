@@ -232,3 +232,11 @@ def test_inputs_are_valid_for_given_attributes_also_with_other_sizes(operator, a
 def test_legal_types_attributes_and_inputs_are_drawn(operator, options, accepts):
     found = list(hard_inputs(operator, count=2, where=accepts, **options))
     assert len(found) == 2
+
+
+@pytest.mark.parametrize("operator", ["RNN", "GRU", "LSTM"])
+def test_lengths_of_sequences_fit_the_layout_beside_other_attributes(operator):
+    drawn = [*hard_inputs(operator, count=12, salt="x", hidden_size=3, layout=1, clip=0.8)]
+    given = [(inputs[0], inputs[4]) for inputs in drawn if len(inputs) > 4 and inputs[4] is not None]
+    assert given
+    assert all(lengths.shape == (x.shape[0],) and lengths.max() <= x.shape[1] for x, lengths in given)
