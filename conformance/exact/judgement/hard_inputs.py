@@ -144,7 +144,7 @@ def inputs_like(
         yield [
             None
             if not name
-            else hard_elements(node, call.values, place, kinds[name], number, hard)
+            else np.asarray(hard_elements(node, call.values, place, kinds[name], number, hard))
             if name in kinds
             else call.values[name]
             for place, name in enumerate(node.input)

@@ -240,3 +240,8 @@ def test_lengths_of_sequences_fit_the_layout_beside_other_attributes(operator):
     given = [(inputs[0], inputs[4]) for inputs in drawn if len(inputs) > 4 and inputs[4] is not None]
     assert given
     assert all(lengths.shape == (x.shape[0],) and lengths.max() <= x.shape[1] for x, lengths in given)
+
+
+def test_inputs_without_axes_are_arrays():
+    drawn = [*hard_inputs("ReduceMax", count=30, like=[np.array(2.0)])]
+    assert {type(inputs[0]) for inputs in drawn} == {np.ndarray}
