@@ -146,7 +146,7 @@ def inputs_like(
             if not name
             else np.asarray(hard_elements(node, call.values, place, kinds[name], number, hard))
             if name in kinds
-            else call.values[name]
+            else np.asarray(call.values[name])
             for place, name in enumerate(node.input)
         ]
         if number == first:
@@ -157,7 +157,7 @@ def _exact_sums_of(call: OperatorCall, free: Container[str], salt: str) -> Itera
     """Yield the inputs of a call with exact sums, see `conformance.exact.declarations.exact_sums`."""
     node = call.model.graph.node[0]
     for values in exact_sums(node, call.values, free, _terms_of(call), salt):
-        yield [values[name] if name else None for name in node.input]
+        yield [np.asarray(values[name]) if name else None for name in node.input]
 
 
 def _terms_of(call: OperatorCall) -> int:
