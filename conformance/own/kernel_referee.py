@@ -40,6 +40,8 @@ from conformance.exact.judgement.hard_inputs import (
 )
 from conformance.exact.judgement.operator_call import call_of_operator
 from conformance.exact.judgement.option_pairs import option_pairs
+from conformance.exact.models.arrays import type_name
+from conformance.exact.reference.enclosures.exact import MOVEMENT
 from conformance.subjects.adapters.kernel import CheckedKernel, KernelFault
 from conformance.subjects.adapters.server import Unsupported
 from conformance.subjects.calling.request import CaseEnded, call_running_subject
@@ -58,6 +60,12 @@ if TYPE_CHECKING:
     Inputs: TypeAlias = "list[Array | None]"
 
 KERNEL_ADAPTER = "conformance.subjects.adapters.kernel:KernelBackend"
+
+EQUAL_SHAPES = 4
+"""Number of drawn shapes that are drawn again with equal sizes: a size can be right for some options only."""
+
+_RETURNS_INPUTS = MOVEMENT | {"Cast", "CastLike", "Dropout", "Einsum", "Max", "Mean", "Min", "Sum"}
+"""Operators of which a right function returns its input, or a view of it, for some shapes and attributes."""
 
 MAX_FAULTS = 10
 """Number of faulty calls after which the kernel is not called any more."""
@@ -180,7 +188,7 @@ def judge_kernel(
     convert: Callable[[Array], Any] | None = None,
     level: str = Level.MUST,
     output_count: int | None = None,
-    may_return_views: bool = False,
+    may_return_views: bool | None = None,
     is_contiguous: bool = False,
     salt: str | None = None,
     timeout: float = 60.0,
@@ -203,7 +211,8 @@ def judge_kernel(
         level: `must` or `should`.
         output_count: the number of outputs; None for any that the page permits. It is equal in all calls with the same
             inputs left out.
-        may_return_views: whether an output may share memory with an input.
+        may_return_views: whether an output may share memory with an input. None is yes for an operator that can give
+            its input as it is, such as Transpose, Cast, or Max of one input, and no for others.
         is_contiguous: whether the kernel takes contiguous inputs only, as one of C does.
         salt: a text that chooses the inputs; None for fresh ones in each judgement.
         timeout: seconds for a call in a process of its own.
@@ -228,7 +237,8 @@ def judge_kernel(
     own = secrets.token_hex(8) if salt is None else salt
     referee = _Referee(operator, level, opset, output_count, attributes)
     calls = _inputs_of_calls(referee, count, like, own, opset=opset, types=types, where=where, **attributes)
-    checks = {"may_return_views": may_return_views, "is_contiguous": is_contiguous}
+    views = operator in _RETURNS_INPUTS if may_return_views is None else may_return_views
+    checks = {"may_return_views": views, "is_contiguous": is_contiguous}
     with _caller(function, referee, timeout, convert, checks) as call:
         for inputs in calls:
             referee.judge_call(call, inputs)
@@ -290,18 +300,21 @@ def _inputs_of_calls(referee: _Referee, count: int, like: Values | None, salt: s
     if largest is not None:
         yield from accepted(largest.like(largest.inputs, f"{salt}/largest"), KINDS)
     for drawn in _largest_of_types(every):
-        yield from accepted(drawn.like(drawn.inputs, f"{salt}/{drawn.type}"), KINDS)
-        yield from accepted(all_magnitudes(drawn, f"{salt}/{drawn.type}"))
+        types_salt = f"{salt}/{' '.join(_types_of(drawn))}"
+        yield from accepted(drawn.like(drawn.inputs, types_salt), KINDS)
+        yield from accepted(all_magnitudes(drawn, types_salt))
     for found in option_pairs(largest, f"{salt}/pairs", PAIRS_PER_SHAPE * count) if largest is not None else ():
         before = referee.unsupported
         yield found
         referee.pair_calls += 1
         referee.refused_pairs += referee.unsupported - before
     for more in (equal_sizes, large_sizes, more_axes, many_elements, long_sums):
+        found_shapes = 0
         for drawn in sorted(every, key=lambda each: (_has_axis_of_one(each), _size(each))):
             others = [*accepted(more(drawn, f"{salt}/{more.__name__}"))]
             yield from others
-            if others:
+            found_shapes += bool(others)
+            if found_shapes == (EQUAL_SHAPES if more is equal_sizes else 1):
                 break
     if like is not None:
         yield from accepted(hard_inputs(operator, count=count, like=like, salt=salt, **given))
@@ -317,8 +330,12 @@ def _until_none_fit(shapes: Iterator[DrawnShape]) -> Iterator[DrawnShape]:
 
 
 def _largest_of_types(every: Sequence[DrawnShape]) -> list[DrawnShape]:
-    """Return the largest drawn shape of each element type of the first input."""
-    return [*{each.type: each for each in sorted(every, key=_size)}.values()]
+    """Return the largest drawn shape of each combination of element types of the inputs."""
+    return [*{_types_of(each): each for each in sorted(every, key=_size)}.values()]
+
+
+def _types_of(drawn: DrawnShape) -> tuple[str, ...]:
+    return tuple("" if each is None else type_name(each.dtype) for each in drawn.inputs)
 
 
 def _has_axis_of_one(drawn: DrawnShape) -> bool:

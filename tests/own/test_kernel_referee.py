@@ -160,9 +160,35 @@ def test_kernel_that_ignores_strides_is_faulty_unless_its_inputs_are_contiguous(
     assert judge_kernel(reads_memory_in_its_order, "Abs", count=5, where=is_matrix, is_contiguous=True)
 
 
-def test_view_is_accepted_where_the_caller_admits_it():
-    assert judged(lambda x: x, "Identity").faults
-    assert judged(lambda x: x, "Identity", may_return_views=True)
+def test_view_is_accepted_of_an_operator_that_moves_elements_or_where_the_caller_admits_it():
+    assert judged(lambda x: x.T, "Transpose")
+    assert judged(lambda x: x.T, "Transpose", may_return_views=False).faults
+    assert judged(lambda x: np.abs(x, out=x.copy())[...], "Abs")
+
+    def gives_positive_input(x):
+        return x if (np.signbit(x) == 0).all() else np.abs(x)
+
+    assert judged(gives_positive_input, "Abs", where=lambda inputs: (np.signbit(inputs[0]) == 0).all()).faults
+    assert judged(gives_positive_input, "Abs", may_return_views=True)
+
+
+@pytest.mark.parametrize("operator", ["StringConcat", "RegexFullMatch"])
+def test_operators_of_texts_are_judged(operator):
+    def each(function, *arrays):
+        arrays = np.broadcast_arrays(*arrays)
+        texts = [function(*row) for row in zip(*(array.ravel() for array in arrays), strict=True)]
+        return np.array(texts, bool if operator == "RegexFullMatch" else object).reshape(arrays[0].shape)
+
+    right, wrong, attributes = {
+        "StringConcat": (lambda x, y: x + y, lambda x, y: (x + y)[:16], {}),
+        "RegexFullMatch": (
+            lambda x: re.fullmatch("[a-z]+", x) is not None,
+            lambda x: re.match("[a-z]+", x) is not None,
+            {"pattern": "[a-z]+"},
+        ),
+    }[operator]
+    assert judge_kernel(partial(each, right), operator, count=5, salt="test", **attributes)
+    assert judge_kernel(partial(each, wrong), operator, count=5, salt="test", **attributes).faults
 
 
 class OtherArray:

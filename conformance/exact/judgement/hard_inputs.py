@@ -206,9 +206,10 @@ LONG_SIZES = (2**14, 2**12, 2**10)
 MAX_LONG_ELEMENTS = 2**18
 """Lengths of an axis with long sums, the first choice first, and the largest number of elements of such an input."""
 
-EQUAL_SIZES = (5, 3)
+EQUAL_SIZES = ((61, 13), (5, 3))
 LARGE_SIZES = (1031, 331)
-"""Sizes that all axes of equal inputs have, and sizes of the long axis of large inputs, the first choice first."""
+"""Sizes that all axes of equal inputs have, for large and for small ones, and sizes of the long axis of large inputs;
+the first choice first."""
 
 MAX_RESIZED_ELEMENTS = 2**12
 """Largest number of elements of the inputs with other sizes; an attention has the square of a size as scores."""
@@ -224,10 +225,11 @@ def equal_sizes(drawn: DrawnShape, salt: str) -> Iterator[list[Array | None]]:
         drawn: a drawn shape, of which all sizes change.
         salt: a text that chooses the elements.
     """
-    sizes = (_with_sizes(dict.fromkeys(drawn.size_names, size)) for size in EQUAL_SIZES)
-    other = _first_resized(drawn, sizes, MAX_RESIZED_ELEMENTS)
-    if other is not None and any(each.ndim - each.shape.count(1) > 1 for each in other if each is not None):
-        yield from islice(drawn.like(other, salt), RESIZED_CALLS)
+    for choices in EQUAL_SIZES:
+        sizes = (_with_sizes(dict.fromkeys(drawn.size_names, size)) for size in choices)
+        other = _first_resized(drawn, sizes, MAX_RESIZED_ELEMENTS)
+        if other is not None and any(each.ndim - each.shape.count(1) > 1 for each in other if each is not None):
+            yield from islice(drawn.like(other, f"{salt}/{choices[0]}"), RESIZED_CALLS)
 
 
 def large_sizes(drawn: DrawnShape, salt: str) -> Iterator[list[Array | None]]:
@@ -254,7 +256,7 @@ MAX_MANY_ELEMENTS = 20_000
 
 
 def many_elements(drawn: DrawnShape, salt: str) -> Iterator[list[Array | None]]:
-    """Yield inputs with more elements than a block or a page of memory. Arguments are those of `equal_sizes`."""
+    """Yield inputs with more elements than a block or a page of memory, for each axis; arguments as `equal_sizes`."""
     for name in drawn.size_names:
         sizes = (_with_sizes({name: size}) for size in MANY_SIZES)
         other = _first_resized(drawn, sizes, MAX_MANY_ELEMENTS, MANY_ELEMENTS)
@@ -262,7 +264,6 @@ def many_elements(drawn: DrawnShape, salt: str) -> Iterator[list[Array | None]]:
             call = call_of_operator(drawn.operator, other, drawn.attributes, opset=drawn.opset)
             if _output_elements(call) <= MAX_MANY_ELEMENTS:
                 yield from islice(drawn.like(other, f"{salt}/{name}", 1), 1)
-                return
 
 
 MORE_AXES = (4, 5)
@@ -350,11 +351,6 @@ class DrawnShape:
     def inputs(self) -> list[Array | None]:
         """The inputs in order."""
         return _inputs_of(self.node)
-
-    @property
-    def type(self) -> str:
-        """The element type of the first given input."""
-        return next((type_name(each.dtype) for each in self.inputs if each is not None), "")
 
     @property
     def size_names(self) -> list[str]:

@@ -14,6 +14,7 @@ from conformance.base.files.atomic_write import open_zip
 from conformance.exact.models.encoded_messages import decode_message
 from conformance.exact.models.input_files import DeclaredInput
 from conformance.own.graphs.model_inputs import (
+    NO_POLYGRAPHY,
     data_set_folders,
     file_errors,
     read_array,
@@ -135,9 +136,9 @@ def _read_runs(path: Path, declared: Mapping[str, DeclaredInput]) -> Iterator[li
             yield [_read_iteration(path, str(runner), each["outputs"], declared) for each in iterations]
 
 
-def _read_iteration(
-    path: Path, runner: str, outputs: Mapping[str, Any], declared: Mapping[str, DeclaredInput]
-) -> DeviceRun:
+def _read_iteration(path: Path, runner: str, outputs: Any, declared: Mapping[str, DeclaredInput]) -> DeviceRun:
+    if not isinstance(outputs, dict):
+        raise ValueError(NO_POLYGRAPHY)  # noqa: TRY004 - the file is wrong
     known = [declared[name] for name in outputs if name in declared]
     arrays = read_encoded_arrays(path, outputs, known)
     values = dict(zip((each.name for each in known), arrays, strict=True))

@@ -233,6 +233,8 @@ def _power_of_integers(_: Node, arrays: Sequence[Any]) -> list[Array]:
     """Return powers of integers in the type of the base; for a negative exponent, any number."""
     A = arrays[0]
     B = np.maximum(arrays[1], 0)
+    if A.dtype.kind == "f":
+        return [np.asarray(np.power(A, B))]
     # without a common type, NumPy computes in double; modulo 2**64, all powers have the bits of those in their type
     return [np.asarray(np.power(A.astype(np.uint64), B.astype(np.uint64))).astype(A.dtype)]
 

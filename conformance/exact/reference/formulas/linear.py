@@ -573,7 +573,7 @@ def sum_of_squares(X: T, axes: Sequence[int], *, keepdims: bool = True) -> T:
     """Return the sums of the squares along some axes: squares of 0, and exact sums of exact squares, do not round."""
 
     def product(a: Array, b: Array) -> Array:
-        return np.asarray((a * b).sum(axis=tuple(axes), keepdims=keepdims))
+        return np.asarray(np.asarray(a * b).sum(axis=tuple(axes), keepdims=keepdims))
 
     return X.dot(X, product, prod(X.shape[axis] for axis in axes))
 
