@@ -142,7 +142,15 @@ def test_file_without_a_run_is_refused(model: Path, tmp_path: Path, command: Any
 
 @pytest.mark.parametrize(
     "content",
-    ["[]", "{}", '{"lst": 1}', '{"lst": [["a", [{"outputs": {"Y": {"array": "?"}}}]]]}', '{"lst": [["a", [{}]]]}', "{"],
+    [
+        "[]",
+        "{}",
+        '{"lst": 1}',
+        '{"lst": [["a", [{"outputs": {"Y": {"array": "?"}}}]]]}',
+        '{"lst": [["a", [{}]]]}',
+        '{"lst": [["a", [{"outputs": [1]}]]]}',
+        "{",
+    ],
 )
 def test_damaged_file_of_polygraphy_is_refused(model: Path, tmp_path: Path, command: Any, content: str) -> None:
     (tmp_path / "out.json").write_text(content)

@@ -225,7 +225,7 @@ class TestForeign:
 
     @pytest.mark.parametrize("format", [1, 3])
     def test_unsupported_format_is_rejected(self, file, lines, format):
-        assert_refused(file(edited(lines, "header", format=format)), "malformed", f"format {format}")
+        assert_refused(file(edited(lines, "header", format=format)), "other-format", f"format {format}")
 
     def test_time_that_no_report_can_convert_is_rejected(self, file, lines):
         assert_refused(file(edited(lines, "footer", seconds=1e308)), "malformed", "seconds")
