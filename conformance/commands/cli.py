@@ -120,6 +120,9 @@ def create_app(verbs: Collection[str]) -> typer.Typer:
     return app
 
 
+_PROTOBUF_VARIABLE = "PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION"
+
+
 def main() -> None:
     """Run the command line, and end the process with one of `ExitStatus`.
 
@@ -129,6 +132,8 @@ def main() -> None:
     for name in ("COLUMNS", "LINES", "TERMINAL_WIDTH"):
         if re.fullmatch("[1-9][0-9]{0,3}", os.environ.get(name, "1"), re.ASCII) is None:
             del os.environ[name]  # a library would allocate a line of this length
+    if os.environ.get(_PROTOBUF_VARIABLE, "upb") not in {"python", "upb"}:
+        del os.environ[_PROTOBUF_VARIABLE]  # protobuf cannot be imported with another value
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(
@@ -233,7 +238,8 @@ def _storage_error(error: OSError) -> StorageError:
     if error.errno in {errno.EACCES, errno.EPERM, errno.EROFS}:
         what = str(path) if path else "A file"
         return StorageError("permission-denied", what=what, reason=reason)
-    return StorageError("system-error", path=path or "A file", reason=reason)
+    what = "Standard input or output" if error.errno == errno.EBADF else "A file"
+    return StorageError("system-error", path=path or what, reason=reason)
 
 
 def _has_working_directory() -> bool:

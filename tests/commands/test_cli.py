@@ -124,6 +124,7 @@ def test_json_on_standard_output_has_the_error(command):
         (errno.EACCES, "folder/.temporary-1", "storage.permission-denied", "folder cannot"),
         (errno.ENOTDIR, "folder/file", "storage.system-error", "folder/file: "),
         (errno.EMFILE, None, "storage.too-many-open-files", ""),
+        (errno.EBADF, None, "storage.system-error", "Standard input or output"),
     ],
 )
 def test_error_of_the_file_system_has_a_code_and_names_the_path(command, monkeypatch, number, name, code, named):
@@ -174,6 +175,10 @@ class TestProcess:
     def test_inspection_of_python_prints_no_traceback(self, process):
         ended = process("onnx-conformance", "verify", "--data", "nowhere", PYTHONINSPECT="1")
         assert (ended.status, "Traceback" in ended.err) == (2, False)
+
+    def test_unknown_implementation_of_protobuf_is_ignored(self, process):
+        ended = process("onnx-conformance", "list", "--operator", "Adam", PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION="x")
+        assert (ended.status, ended.err) == (0, "")
 
     @pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no /dev/full")
     def test_error_that_cannot_be_printed_keeps_its_status(self, here):
