@@ -270,9 +270,9 @@ WORDS = {
     "output": "corpus to replace",
     "resume": "to resume",
     **dict.fromkeys(("results", "before", "after", "from_results"), "results"),
-    "python": "",  # the interpreter, which the command line names and the suite starts
+    "python": "",
 }
-"""What SECURITY.md calls the file of each parameter."""
+"""The word of SECURITY.md for the file of each parameter; empty for the interpreter, which the command line names."""
 
 
 def test_table_of_promises_names_every_verb_and_what_it_reads():
