@@ -36,6 +36,18 @@ def suite_version() -> str:
     return version(DISTRIBUTION)
 
 
+def version_of(package: str) -> str:
+    """Return the version of a package under the name of `installed_name`.
+
+    Raises:
+        PackageNotFoundError: it is not installed.
+    """
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return version(installed_name(package))
+
+
 def installed_name(package: str) -> str:
     """Return the name under which a package is installed: its own, or that of a package with its module.
 
@@ -90,7 +102,7 @@ def check_dependencies() -> None:
     for name, bounds in _requirements():
         needed = ",".join(f"{operator}{bound}" for operator, bound in bounds)
         try:
-            installed = version(installed_name(name))
+            installed = version_of(name)
         except PackageNotFoundError:
             raise DependencyError("missing", name=name, needed=needed, python=sys.executable) from None
         for operator, bound in bounds:

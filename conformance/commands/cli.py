@@ -227,7 +227,7 @@ def _storage_error(error: OSError) -> StorageError:
         path = path.parent
     reason = error.strerror or str(error)
     if error.errno in {errno.EMFILE, errno.ENFILE}:
-        with suppress(OSError):  # the texts of errors are in a file, and a command that ends reads no input
+        with suppress(OSError, ValueError):  # the texts of errors are in a file, and a command that ends reads no input
             os.close(sys.stdin.fileno() if sys.stdin else 0)
         return StorageError("too-many-open-files", reason=reason)
     if path is None and not _has_working_directory():

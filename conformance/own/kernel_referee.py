@@ -17,7 +17,7 @@ import math
 import secrets
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -61,8 +61,8 @@ if TYPE_CHECKING:
 
 KERNEL_ADAPTER = "conformance.subjects.adapters.kernel:KernelBackend"
 
-EQUAL_SHAPES = 4
-"""Number of drawn shapes that are drawn again with equal sizes: a size can be right for some options only."""
+OTHER_SIZES = ((equal_sizes, 4), (large_sizes, 1), (more_axes, 1), (many_elements, 1), (long_sums, 1))
+"""Other sizes, and the number of drawn shapes that get them: equal sizes can be right for some options only."""
 
 _RETURNS_INPUTS = MOVEMENT | {"Cast", "CastLike", "Dropout", "Einsum", "Max", "Mean", "Min", "Sum"}
 """Operators of which a right function returns its input, or a view of it, for some shapes and attributes."""
@@ -308,14 +308,10 @@ def _inputs_of_calls(referee: _Referee, count: int, like: Values | None, salt: s
         yield found
         referee.pair_calls += 1
         referee.refused_pairs += referee.unsupported - before
-    for more in (equal_sizes, large_sizes, more_axes, many_elements, long_sums):
-        found_shapes = 0
-        for drawn in sorted(every, key=lambda each: (_has_axis_of_one(each), _size(each))):
-            others = [*accepted(more(drawn, f"{salt}/{more.__name__}"))]
-            yield from others
-            found_shapes += bool(others)
-            if found_shapes == (EQUAL_SHAPES if more is equal_sizes else 1):
-                break
+    every.sort(key=lambda each: (_has_axis_of_one(each), _size(each)))
+    for more, most in OTHER_SIZES:
+        resized = ([*accepted(more(drawn, f"{salt}/{more.__name__}"))] for drawn in every)
+        yield from chain.from_iterable(islice(filter(None, resized), most))
     if like is not None:
         yield from accepted(hard_inputs(operator, count=count, like=like, salt=salt, **given))
 

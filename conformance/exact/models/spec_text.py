@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from onnx import defs, helper
 
-from conformance.base.plugins import installed_name
+from conformance.base.plugins import version_of
 from conformance.exact.models.graphs import MAIN_DOMAINS
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def locator_lines(passage: Passage) -> Iterator[str]:
 def installed_version(package: str) -> str | None:
     """Return the version of an installed package, or None."""
     try:
-        return metadata.version(installed_name(package))
+        return version_of(package)
     except (metadata.PackageNotFoundError, ValueError):
         return None
 

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MAX_FILE_BYTES = 2**20
+"""Maximum size of a file: tomlkit reads some files of this size in 16 seconds."""
 
 MAX_ENTRIES = 2**12
 MAX_PATTERNS = 2**11
