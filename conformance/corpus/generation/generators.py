@@ -37,17 +37,13 @@ def define_cases(names: Sequence[str]) -> list[tuple[str, Case]]:
 
     Raises:
         UnknownName: a generator does not exist, or `names` is empty outside of a checkout.
-        CaseError: a generator fails, two cases have the same id, or there are no cases.
+        CaseError: a generator fails, or there are no cases.
     """
-    cases: dict[str, tuple[str, Case]] = {}
-    for name, generator in _select_generators(names).items():
-        for case in _run_generator(name, generator):
-            if case.id in cases:
-                raise CaseError("id-duplicate", case=case.id)
-            cases[case.id] = name, case
+    selected = _select_generators(names).items()
+    cases = [(name, case) for name, generator in selected for case in _run_generator(name, generator)]
     if not cases:
         raise CaseError("none-defined")
-    return list(cases.values())
+    return cases
 
 
 def generator_locations() -> dict[str, str]:

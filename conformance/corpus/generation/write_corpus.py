@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
-from conformance.base.errors import CorpusError, UsageError
+from conformance.base.errors import CaseError, CorpusError, UsageError
 from conformance.base.files.atomic_write import (
     check_writable,
     named_errors,
@@ -126,7 +126,15 @@ def compute_hashes(
     """Compute the files of all cases, call `write(path, content)` for each file, and return the hashes.
 
     The result maps a case's path to the SHA-256 of each of its files.
+
+    Raises:
+        CaseError: two cases have the same id, or the files of a case cannot be computed.
     """
+    seen: set[str] = set()
+    for _, case in cases:
+        if case.id in seen:
+            raise CaseError("id-duplicate", case=case.id)
+        seen.add(case.id)
     hashes: dict[str, dict[str, str]] = {}
     for case, files in compute_case_files(cases):
         for name, content in files.items():
@@ -167,7 +175,7 @@ def generate(
     Raises:
         CorpusError: the directory has files that do not belong to a corpus.
         UsageError: the version is malformed, or too low for the changes.
-        CaseError: the files of a case cannot be computed.
+        CaseError: two cases have the same id, or the files of a case cannot be computed.
     """
     if version is not None:
         try:

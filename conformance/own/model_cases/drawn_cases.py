@@ -199,7 +199,8 @@ def sized_cases(
     """Yield cases of the newest version of each operator with tensors of rank 4 and 5, and with long axes.
 
     A kernel can have other code for them. The names are `test_softmax_ours_rank_4` and `test_softmax_ours_long_a`,
-    where `a` is a size of the declaration. An operator whose operands have certain ranks has no case of a rank.
+    where `a` is a size of the declaration; if both `n` and `N` are sizes, `test_matmulinteger_ours_long_n_2`. An
+    operator whose operands have certain ranks has no case of a rank.
 
     Args:
         operators: the operators, or None for all.
@@ -208,15 +209,18 @@ def sized_cases(
     """
     for operator in _typed_operators(operators):
         progress(operator)
-        known: set[str] = set()
+        known: dict[str, str] = {}  # the rank or size of each name, which has no capital letters
         for place, opset in _newest_declarations(operator):
             chosen = {"declaration": place, "opset": opset}
             ranks = HIGH_RANKS if _has_any_rank(declarations_of(operator)[place]) else ()
             sizes = {f"rank_{rank}": partial(_size_at_rank, rank) for rank in ranks}
             sizes |= {f"long_{name}": partial(_long_size, name) for name in _size_names(operator, chosen)}
             for what, size_of in sizes.items():
-                if what not in known and (case := _case_of_size(operator, chosen, what, size_of, earlier)):
-                    known.add(what)
+                if what in known.values():
+                    continue
+                name = what.lower() if what.lower() not in known else f"{what.lower()}_2"
+                if case := _case_of_size(operator, chosen, what, name, size_of, earlier):
+                    known[name] = what
                     yield GENERATOR, case
 
 
@@ -245,9 +249,9 @@ def _size_names(operator: str, chosen: Mapping[str, int]) -> list[str]:
 
 
 def _case_of_size(
-    operator: str, chosen: Mapping[str, int], what: str, size_of: SizeOf, earlier: EarlierAnswers | None
+    operator: str, chosen: Mapping[str, int], what: str, name: str, size_of: SizeOf, earlier: EarlierAnswers | None
 ) -> Case | None:
-    """Return the case of a rank or of a long axis; None if no drawn node has it and an answer."""
+    """Return the case `name` of a rank or of a long axis; None if no drawn node has it and an answer."""
     is_long = what.startswith("long")
     for attempt in range(ATTEMPTS):
         with suppress(InvalidNodeError, Unsupported):
@@ -258,7 +262,7 @@ def _case_of_size(
             else:
                 has_size = max(map(len, shapes), default=0) >= HIGH_RANKS[0]
             if has_size and element_count(drawn) <= (MAX_LONG_ELEMENTS if is_long else MAX_ELEMENTS):
-                return drawn_case(f"test_{operator}_ours_{what}".lower().replace(".", "_"), drawn, earlier)
+                return drawn_case(f"test_{operator.lower().replace('.', '_')}_ours_{name}", drawn, earlier)
     return None
 
 

@@ -196,11 +196,10 @@ class TestRejectedCases:
         with assert_raises("case.output-unbounded", case.id):
             write_corpus(tmp_path / "all", [dataclasses.replace(case, answers=(tuple(opened),))])
 
-    def test_duplicate_id_is_rejected(self, monkeypatch):
-        twice = SimpleNamespace(load=lambda: lambda: [argmax_case(), argmax_case()])
-        monkeypatch.setattr(definitions, "registered_entry_points", lambda _: {"twice": twice})
+    def test_duplicate_id_is_rejected(self, tmp_path):
         with assert_raises("case.id-duplicate", "test_small"):
-            define_cases(["twice"])
+            write_corpus(tmp_path / "new", [argmax_case(), argmax_case()])
+        assert not (tmp_path / "new").exists()
 
     def test_generator_with_failing_import_is_rejected(self, monkeypatch):
         broken = EntryPoint("broken", "a_package_that_is_not_there:cases", "onnx_conformance.generators")

@@ -335,6 +335,12 @@ def test_sized_cases_have_more_axes_and_long_axes():
     assert all(len(case.answers) == 1 for case in found.values())
 
 
+def test_sized_cases_of_sizes_that_differ_in_capitals_have_different_names():
+    names = [case.id for _, case in sized_cases({"MatMulInteger"})]
+    assert len({*names}) == len(names)
+    assert {"test_matmulinteger_ours_long_n", "test_matmulinteger_ours_long_n_2"} <= {*names}
+
+
 def test_typed_cases_have_every_type_that_no_other_case_has():
     first = [case for _, case in typed_cases([], {"Add", "Gather"})]
     types = {onnx.ModelProto.FromString(case.model).graph.input[0].type.tensor_type.elem_type for case in first}
