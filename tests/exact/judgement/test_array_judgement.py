@@ -629,6 +629,14 @@ def test_quotient_below_the_smallest_double_is_not_an_exact_zero():
     assert judge("LpNormalization", [x], [scaled / np.sqrt((scaled**2).sum())])
 
 
+def test_masked_score_whose_product_overflows_before_it_is_scaled_is_open():
+    query = np.array([-1.25, 0, 0.5, 0]).reshape(1, 1, 2, 2)
+    key, mask = np.array([-1.79e308, 0, 1, 1]).reshape(1, 1, 2, 2), np.array([[False, True]])
+    judgement = judge("Attention", [query, key, np.ones((1, 1, 2, 1)), mask], [np.array([[[[np.nan], [1]]]])], opset=23)
+    assert judgement
+    assert judgement.judged == 1
+
+
 @pytest.mark.parametrize("element", [np.nan, np.inf])
 def test_masked_score_that_is_not_finite_may_be_added_or_left_out(element):
     query, key, value = (np.ones((2, 1, 2, 2), np.float32) for _ in range(3))

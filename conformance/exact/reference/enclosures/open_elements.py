@@ -128,7 +128,8 @@ def leave_masked_values_open(node: Node, inputs: Sequence[Tensor], results: list
     """Return the outputs of Attention, undetermined where a value or a score that may be masked is not finite.
 
     The weight of a masked key is 0: the function body multiplies it by the value, and a kernel may leave it out. The
-    page states zeros for a query whose keys are all masked. The body adds a mask to the score, which stays NaN.
+    page states zeros for a query whose keys are all masked. The body adds a mask to the score, which stays NaN. A score
+    of finite numbers can overflow in a product that is scaled afterwards.
 
     Args:
         node: the node.
@@ -136,7 +137,8 @@ def leave_masked_values_open(node: Node, inputs: Sequence[Tensor], results: list
         results: its outputs, as its function body computes them.
     """
     given = [*inputs, *[None] * 7]
-    is_masked = given[3] is not None or given[6] is not None or node.attributes.get("is_causal", 0)
+    windows = (node.attributes.get(f"{side}_window_size", -1) for side in ("left", "right"))
+    is_masked = given[3] is not None or given[6] is not None or node.attributes.get("is_causal", 0) or max(windows) >= 0
     if not is_masked or results[0] is None:
         return results
     heads = 1 if len(results[0].shape) == 4 else node.attributes["q_num_heads"]
@@ -146,12 +148,16 @@ def leave_masked_values_open(node: Node, inputs: Sequence[Tensor], results: list
         if values is not None:
             is_open |= ~np.isfinite(_elements(values).astype(np.float64)).reshape(-1, size).all(axis=0)
     unknown = np.broadcast_to(np.tile(is_open, heads), results[0].shape)
+    batch = results[0].shape[0]
+    largest = np.zeros((batch, *[1] * (len(results[0].shape) - 1)))
     for keys in (given[1], given[4]):
         if keys is not None:  # a key of a batch element is in the scores of all its queries
-            is_finite = np.isfinite(_elements(keys).astype(np.float64)).reshape(results[0].shape[0], -1).all(axis=1)
-            unknown = unknown | ~is_finite.reshape(-1, *[1] * (len(results[0].shape) - 1))
-    queries = np.isfinite(_elements(given[0]).astype(np.float64)).all(axis=-1, keepdims=True)
-    unknown = unknown | ~queries
+            each = np.abs(_elements(keys).astype(np.float64)).reshape(batch, -1).max(axis=1, initial=0.0)
+            largest = np.maximum(largest, each.reshape(largest.shape))
+    queries = np.abs(_elements(given[0]).astype(np.float64))
+    factor = queries.shape[-1] * max(1.0, node.attributes.get("scale", 1.0))
+    limit = float(format_of(results[0].dtype).largest) / max(1.0, factor)
+    unknown = unknown | ~(queries.max(axis=-1, keepdims=True, initial=0.0) * largest <= limit)
     return [as_enclosure(results[0]).undetermined(unknown), *results[1:]] if unknown.any() else results
 
 
