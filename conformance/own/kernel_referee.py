@@ -40,7 +40,7 @@ from conformance.exact.judgement.hard_inputs import (
 )
 from conformance.exact.judgement.operator_call import call_of_operator
 from conformance.exact.judgement.option_pairs import option_pairs
-from conformance.exact.models.arrays import type_name
+from conformance.exact.models.arrays import is_floating, type_name
 from conformance.exact.reference.enclosures.exact import MOVEMENT
 from conformance.subjects.adapters.kernel import CheckedKernel, KernelFault
 from conformance.subjects.adapters.server import Unsupported
@@ -310,6 +310,8 @@ def _inputs_of_calls(referee: _Referee, count: int, like: Values | None, salt: s
         referee.refused_pairs += referee.unsupported - before
     every.sort(key=lambda each: (_has_axis_of_one(each), _size(each)))
     for more, most in OTHER_SIZES:
+        if more in (many_elements, long_sums):
+            every.sort(key=_is_narrow)
         resized = ([*accepted(more(drawn, f"{salt}/{more.__name__}"))] for drawn in every)
         yield from chain.from_iterable(islice(filter(None, resized), most))
     if like is not None:
@@ -336,6 +338,11 @@ def _types_of(drawn: DrawnShape) -> tuple[str, ...]:
 
 def _has_axis_of_one(drawn: DrawnShape) -> bool:
     return any(1 in each.shape for each in drawn.inputs if each is not None)
+
+
+def _is_narrow(drawn: DrawnShape) -> bool:
+    """Return whether an input has numbers of few digits, whose sums of many terms have bounds that admit all values."""
+    return any(each is not None and is_floating(each.dtype) and each.dtype.itemsize < 4 for each in drawn.inputs)
 
 
 def _size(drawn: DrawnShape) -> int:

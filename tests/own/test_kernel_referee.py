@@ -288,6 +288,52 @@ def test_mistake_of_some_shapes_or_numbers_is_detected_with_each_salt(kernel, sa
         assert judge_kernel(kernel, "Add", salt=salt).faults
 
 
+def first_of_a_largest(data, length=None):
+    return np.argmax(data[..., :length], axis=-1, keepdims=True)
+
+
+def hardmax(data, length=None):
+    indices = first_of_a_largest(data, length)
+    return (np.arange(data.shape[-1]) == indices).astype(data.dtype)
+
+
+def sum_of_shares(data, length=None):
+    with np.errstate(all="ignore"):
+        powers = np.exp(data.astype(np.float64) - data.max(-1, keepdims=True, initial=-np.inf))
+        return (powers / powers[..., :length].sum(-1, keepdims=True)).astype(data.dtype)
+
+
+def product(data, length=None):
+    with np.errstate(all="ignore"):
+        return np.multiply.accumulate(data[..., :length], axis=-1)[..., -1:]
+
+
+@pytest.mark.parametrize(
+    ("operator", "kernel", "attributes"),
+    [
+        ("ArgMax", first_of_a_largest, {"axis": -1}),
+        ("Hardmax", hardmax, {"axis": -1}),
+        ("Softmax", sum_of_shares, {"axis": -1}),
+        ("ReduceProd", product, {"axes": [-1], "opset": 13}),
+    ],
+)
+def test_kernel_that_reads_the_first_part_of_an_axis_is_faulty(operator, kernel, attributes):
+    options = {"salt": "1", "count": 5, "where": lambda inputs: inputs[0].ndim and 0 not in inputs[0].shape}
+    assert judge_kernel(kernel, operator, **options, **attributes)
+    assert judge_kernel(partial(kernel, length=1024), operator, **options, **attributes).faults
+
+
+def clip(data, low=None, high=None, dtype=np.float32):
+    with np.errstate(all="ignore"):
+        bounds = [None if each is None else each.astype(dtype).astype(data.dtype) for each in (low, high)]
+        return np.asarray(data if bounds == [None, None] else np.clip(data, *bounds)) + np.float32(0)
+
+
+def test_bounds_that_are_read_in_a_lower_precision_are_detected():
+    assert judge_kernel(clip, "Clip", salt="1", count=5)
+    assert judge_kernel(partial(clip, dtype=np.float16), "Clip", salt="1", count=5).faults
+
+
 @pytest.mark.long
 def test_equal_sizes_of_an_attention_are_not_all_made_large():
     shapes = []

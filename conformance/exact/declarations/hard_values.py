@@ -253,6 +253,56 @@ def magnitudes(text: str, count: int) -> Array:
     return np.asarray(numbers[np.argsort(element_bits(f"{text}/order", (count,)), kind="stable")])
 
 
+LATE_PLACES = 8
+"""The extremes of a long axis are in the last pairs of its elements, so many."""
+
+LARGE_INTEGER = 100
+LARGE_NUMBERS = {"small": 8}
+"""The largest element of a long axis among small ones, of integers and by kind of elements; 16 for other kinds."""
+
+EXTREMES = 2
+"""Number of kinds of elements of `with_late_extremes`."""
+
+
+def with_late_extremes(text: str, array: Array, kind: str, number: int) -> Array:
+    """Return elements of which the largest and the smallest one of each long lane are alone, near the end of the lane.
+
+    A kernel that reads the first part of an axis only is wrong on them. The first kind of elements has large extremes
+    among small numbers. The second kind has two others among ones, whose product is finite; odd lanes have them near
+    the start.
+
+    Args:
+        text: the text on which the elements depend.
+        array: an array of the shape and type, whose lanes are along the longest axis.
+        kind: one of `VALUE_KINDS`.
+        number: 0 or 1, the kind of elements.
+    """
+    has_negative = array.dtype.kind != "u" and kind != "positive"
+    if array.dtype.kind == "b":
+        rest = np.full(array.shape, number == 1)
+        largest = smallest = 1 - number
+    elif number:
+        rest = np.ones(array.shape)
+        largest = 3
+        smallest = -2 if has_negative else 2
+    else:
+        is_integer = array.dtype.kind in "iu"
+        mode = INTEGER_MODES.index("near 0") if is_integer else MODES.index("near 1")
+        rest = elements(text, array.dtype, array.shape, kind, mode, ())
+        rest = np.maximum(rest, 1) if array.dtype.kind == "u" else rest
+        largest = LARGE_INTEGER if is_integer else LARGE_NUMBERS.get(kind, 16)
+        smallest = -largest if has_negative else int(kind == "divisor")
+    axis = int(np.argmax(array.shape))
+    lanes = np.moveaxis(np.array(rest), axis, -1)
+    bits = element_bits(f"{text}/late", lanes.shape[:-1])
+    place = lanes.shape[-1] - 1 - 2 * (bits % np.uint64(LATE_PLACES)).astype(np.int64)
+    odd = np.arange(bits.size).reshape(bits.shape) % 2 == 1
+    for each, extreme in ((place, largest), (place - 1, smallest)):
+        moved = np.where(odd & (number == 1), lanes.shape[-1] - 1 - each, each)
+        np.put_along_axis(lanes, moved[..., None], np.array(extreme).astype(lanes.dtype), -1)
+    return np.ascontiguousarray(np.moveaxis(lanes, -1, axis)).astype(array.dtype)
+
+
 _NAN_BITS = {"float16": 10, "float32": 23, "float64": 52, "bfloat16": 7}
 """Number of bits of the fraction of a type. The first one is 1 in a quiet NaN, which no conversion warns of."""
 

@@ -29,11 +29,13 @@ from conformance.exact.declarations.exact_sums import (
 )
 from conformance.exact.declarations.given_attributes import best_fitting, declarations_for, default_attributes
 from conformance.exact.declarations.hard_values import (
+    EXTREMES,
     free_operands,
     hard_elements,
     hard_numbers_of,
     magnitudes,
     text_bits,
+    with_late_extremes,
 )
 from conformance.exact.judgement.given_arrays import element_types, whole_number
 from conformance.exact.judgement.operator_call import call_of_operator, check_attributes
@@ -242,28 +244,58 @@ def large_sizes(drawn: DrawnShape, salt: str) -> Iterator[list[Array | None]]:
         other = _first_resized(drawn, (_with_sizes({name: large}) for large in LARGE_SIZES), MAX_RESIZED_ELEMENTS)
         if other is not None:
             yield from islice(drawn.like(other, f"{salt}/{name}"), 1)
-            yield _of_all_magnitudes(drawn.operator, other, drawn.opset, f"{salt}/{name}", drawn.attributes)
+            call = call_of_operator(drawn.operator, other, drawn.attributes, opset=drawn.opset)
+            yield _with_numbers(call, f"{salt}/{name}", _magnitudes)
 
 
 def _first_resized(drawn: DrawnShape, every: Iterable[SizeOf], most: int, least: int = 0) -> list[Array | None] | None:
     return next((each for size_of in every if (each := drawn.resized(size_of, most, least)) is not None), None)
 
 
-MANY_SIZES = (5003, 2003, 1031, 331)
+MANY_SIZES = ((4099, 900, None), (2051, 900, None), (4099, 900, 2), (2051, 900, 2), (1031, 900, 2), (331, 90, None))
+"""Sizes of an axis of inputs with many elements, the first choice first: the smallest one, the range of odd ones of
+which one is drawn, and the largest size of the other axes."""
+
 MANY_ELEMENTS = 2**12 + 1
 MAX_MANY_ELEMENTS = 20_000
-"""Sizes of an axis of inputs with many elements, and the smallest and largest number of elements of all inputs."""
+"""Smallest and largest number of elements of all inputs with many elements."""
+
+LONG_AXIS = 331
+"""Size from which an axis of an operand has its extremes near the end."""
 
 
 def many_elements(drawn: DrawnShape, salt: str) -> Iterator[list[Array | None]]:
-    """Yield inputs with more elements than a block or a page of memory, for each axis; arguments as `equal_sizes`."""
+    """Yield inputs with more elements than a block or a page of memory, for each axis; arguments as `equal_sizes`.
+
+    Behind those with ordinary elements come those whose extremes are near the end of the axis.
+    """
     for name in drawn.size_names:
-        sizes = (_with_sizes({name: size}) for size in MANY_SIZES)
-        other = _first_resized(drawn, sizes, MAX_MANY_ELEMENTS, MANY_ELEMENTS)
-        if other is not None:
-            call = call_of_operator(drawn.operator, other, drawn.attributes, opset=drawn.opset)
-            if _output_elements(call) <= MAX_MANY_ELEMENTS:
-                yield from islice(drawn.like(other, f"{salt}/{name}", 1), 1)
+        other = _first_resized(drawn, _many_sizes(name, f"{salt}/{name}"), MAX_MANY_ELEMENTS, MANY_ELEMENTS)
+        if other is None:
+            continue
+        call = call_of_operator(drawn.operator, other, drawn.attributes, opset=drawn.opset)
+        if _output_elements(call) <= MAX_MANY_ELEMENTS:
+            yield from islice(drawn.like(other, f"{salt}/{name}", 1), 1)
+            for number in range(EXTREMES):
+                yield _with_numbers(call, f"{salt}/{name}", partial(_late_extremes, number))
+
+
+def _many_sizes(long: str, salt: str) -> Iterator[SizeOf]:
+    """Yield functions of sizes, of which the one with a name is long."""
+    for least, count, most in MANY_SIZES:
+        length = least + 2 * (text_bits(f"{salt}/{least}") % (count // 2))
+
+        def size_of(name: str, size: int, length: int = length, most: int | None = most) -> int:
+            return length if name == long else size if most is None or name == "r" else min(size, most)
+
+        yield size_of
+
+
+def _late_extremes(number: int, text: str, array: Array, kind: str) -> Array:
+    is_drawn = array.dtype.kind in "biu" or is_floating(array.dtype)
+    is_long = max(array.shape, default=0) >= LONG_AXIS
+    is_free = kind in ("number", "positive", "small", "divisor")
+    return with_late_extremes(text, array, kind, number) if is_drawn and is_long and is_free else array
 
 
 MORE_AXES = (4, 5)
@@ -284,8 +316,9 @@ def more_axes(drawn: DrawnShape, salt: str) -> Iterator[list[Array | None]]:
 
 def all_magnitudes(drawn: DrawnShape, salt: str) -> Iterator[list[Array | None]]:
     """Yield inputs of a drawn shape with numbers of all magnitudes, and those with a large axis; as `equal_sizes`."""
+    call = call_of_operator(drawn.operator, drawn.inputs, drawn.attributes, opset=drawn.opset)
     for number in range(RESIZED_CALLS):
-        yield _of_all_magnitudes(drawn.operator, drawn.inputs, drawn.opset, f"{salt}/{number}", drawn.attributes)
+        yield _with_numbers(call, f"{salt}/{number}", _magnitudes)
     yield from islice(large_sizes(drawn, salt), 1, 2)
 
 
@@ -302,23 +335,27 @@ def _count(inputs: Sequence[Array | None]) -> int:
     return sum(each.size for each in inputs if each is not None)
 
 
-def _of_all_magnitudes(
-    operator: str, inputs: Sequence[Array | None], opset: int | None, salt: str, attributes: dict[str, Any]
-) -> list[Array | None]:
-    """Return inputs whose floating-point numbers cover magnitudes evenly; rules of operands hold."""
-    call = call_of_operator(operator, inputs, attributes, opset=opset)
+def _with_numbers(call: OperatorCall, salt: str, draw: Callable[[str, Array, str], Array]) -> list[Array | None]:
+    """Return the inputs of a call, of which a function draws the free ones from a text, the array and the kind."""
     node = call.model.graph.node[0]
     kinds = free_operands(node, main_opset(call.model), call.values, ())
     found: list[Array | None] = []
     for place, name in enumerate(node.input):
         array = call.values[name] if name else None
         kind = kinds.get(name)
-        if array is not None and kind in ("number", "positive", "small", "divisor") and is_floating(array.dtype):
-            numbers = magnitudes(f"{salt}/{place}", array.size).reshape(array.shape)
-            with np.errstate(all="ignore"):
-                array = (np.abs(numbers) if kind == "positive" else numbers).astype(array.dtype)
+        if array is not None and isinstance(kind, str):
+            array = draw(f"{salt}/{place}", array, kind)
         found.append(array)
     return found
+
+
+def _magnitudes(text: str, array: Array, kind: str) -> Array:
+    """Return floating-point numbers that cover magnitudes evenly; others stay."""
+    if kind not in ("number", "positive", "small", "divisor") or not is_floating(array.dtype):
+        return array
+    numbers = magnitudes(text, array.size).reshape(array.shape)
+    with np.errstate(all="ignore"):
+        return np.asarray(np.abs(numbers) if kind == "positive" else numbers).astype(array.dtype)
 
 
 @dataclass(frozen=True)

@@ -245,3 +245,12 @@ def test_lengths_of_sequences_fit_the_layout_beside_other_attributes(operator):
 def test_inputs_without_axes_are_arrays():
     drawn = [*hard_inputs("ReduceMax", count=30, like=[np.array(2.0)])]
     assert {type(inputs[0]) for inputs in drawn} == {np.ndarray}
+
+
+def test_masks_of_attention_differ_by_sample_and_head():
+    inputs = hard_inputs("Attention", count=60, salt="masks")
+    masks = [each[3] for each in inputs if len(each) > 3 and each[3] is not None]
+    shapes = {each.shape[:-2] for each in masks}
+    assert {(2, 1), (1, 2), (1, 4)} & shapes
+    assert any(len(each) == 2 and min(each) > 1 for each in shapes)
+    assert all(each.ndim in (2, 3, 4) for each in masks)
