@@ -216,7 +216,8 @@ def judge_kernel(
         is_contiguous: whether the kernel takes contiguous inputs only, as one of C does.
         salt: a text that chooses the inputs; None for fresh ones in each judgement.
         timeout: seconds for a call in a process of its own.
-        attributes: the attributes of the operator, which the kernel must have built in.
+        attributes: the attributes of the operator, which the kernel must have built in. A kernel in double may have
+            a number as given, or rounded to float, as `judge` states.
 
     Raises:
         ConformanceError: an argument is wrong, the operator has no declaration, no inputs fit, or the module of the

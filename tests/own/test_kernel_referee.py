@@ -329,6 +329,17 @@ def clip(data, low=None, high=None, dtype=np.float32):
         return np.asarray(data if bounds == [None, None] else np.clip(data, *bounds)) + np.float32(0)
 
 
+def test_kernel_in_double_may_have_a_number_of_an_attribute_as_given():
+    def leaky(data, alpha):
+        return np.where(data < 0, alpha * data, data)
+
+    options = {"types": ("double",), "count": 5, "alpha": 0.8}
+    with np.errstate(all="ignore"):
+        assert judge_kernel(partial(leaky, alpha=0.8), "LeakyRelu", **options)
+        assert judge_kernel(partial(leaky, alpha=np.float64(np.float32(0.8))), "LeakyRelu", **options)
+        assert judge_kernel(partial(leaky, alpha=0.7999999), "LeakyRelu", **options).faults
+
+
 def test_bounds_that_are_read_in_a_lower_precision_are_detected():
     assert judge_kernel(clip, "Clip", salt="1", count=5)
     assert judge_kernel(partial(clip, dtype=np.float16), "Clip", salt="1", count=5).faults

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, field, replace
 from operator import index
 from os import PathLike
 from pathlib import Path
@@ -46,6 +45,7 @@ class OperatorCall:
         values: the inputs and constants by name.
         output_names: the name of each output, by the name that a caller uses; both are equal for a model.
         is_operator: whether the model was made of one operator.
+        exact_attributes: the numbers of attributes that type float does not have, as the caller gave them.
     """
 
     title: str
@@ -53,6 +53,7 @@ class OperatorCall:
     values: Mapping[str, Any]
     output_names: Mapping[str, str]
     is_operator: bool
+    exact_attributes: Mapping[str, Any] = field(default_factory=dict)
 
     def outputs_by_name(self, outputs: Values) -> dict[str, Any]:
         """Return outputs by their name in the model; outputs that are None are left out.
@@ -223,7 +224,11 @@ def call_of_operator(
         problem = f"the inputs or attributes determine {determined} outputs, not {outputs}"
         raise UsageError("call-invalid", title=title, problem=problem)
     count = determined if outputs is None else outputs
-    made = partial(_call_with_outputs, operator, version, schema, names, values, own, title=title)
+
+    def made(count: Values | int | None) -> OperatorCall:
+        found = _call_with_outputs(operator, version, schema, names, values, own, count, title=title)
+        return replace(found, exact_attributes=_unrounded(attributes, own))
+
     try:
         return made(count)
     except UsageError:
@@ -232,6 +237,19 @@ def call_of_operator(
             with suppress(UsageError):
                 return made(more)
         raise
+
+
+def _unrounded(given: Mapping[str, Any], stored: Sequence[onnx.AttributeProto]) -> dict[str, Any]:
+    """Return the numbers of attributes that differ from those of type float that a model stores."""
+    found: dict[str, Any] = {}
+    for each in stored:
+        if each.type in (onnx.AttributeProto.FLOAT, onnx.AttributeProto.FLOATS):
+            own, kept = (
+                np.asarray(value, np.float64) for value in (given[each.name], helper.get_attribute_value(each))
+            )
+            if not np.array_equal(own, kept, equal_nan=True) and np.isfinite(kept).all():
+                found[each.name] = own.tolist()
+    return found
 
 
 def _determined_output_count(

@@ -6,7 +6,7 @@ A subgraph is evaluated node by node, with composed bounds. Its nodes count as j
 from __future__ import annotations
 
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import zip_longest
 from math import prod
@@ -97,10 +97,12 @@ class NodeScope:
     Attributes:
         opsets: the version of each imported domain; the main domain has the empty name.
         model: the model.
+        exact_attributes: numbers that attributes have in place of those of type float, which the model stores.
     """
 
     opsets: Mapping[str, int]
     model: onnx.ModelProto
+    exact_attributes: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of(cls, model: onnx.ModelProto) -> NodeScope:
@@ -118,7 +120,8 @@ class NodeScope:
             raise Unsupported(f"the model does not import {proto.domain or 'ai.onnx'}")
         inputs = tuple(proto.input)
         outputs = tuple(proto.output)
-        return Node(proto.op_type, inputs, outputs, attribute_values(proto.attribute), version, proto.domain)
+        attributes = {**attribute_values(proto.attribute), **self.exact_attributes}
+        return Node(proto.op_type, inputs, outputs, attributes, version, proto.domain)
 
 
 class LiveValues(dict[str, Any]):

@@ -629,6 +629,19 @@ def test_quotient_below_the_smallest_double_is_not_an_exact_zero():
     assert judge("LpNormalization", [x], [scaled / np.sqrt((scaled**2).sum())])
 
 
+@pytest.mark.parametrize(
+    ("alpha", "is_right"), [(0.8, True), (np.float32(0.8), True), (0.80000002, False), (0.79999999, False)]
+)
+def test_number_of_an_attribute_is_right_in_float_and_as_given(alpha, is_right):
+    x = np.array([-1.5, 2, -0.3])
+    assert bool(judge("LeakyRelu", [x], [np.where(x < 0, float(alpha) * x, x)], alpha=0.8)) == is_right
+
+
+def test_number_of_type_float_has_one_reading():
+    x = np.array([-1.5, 2, -0.3])
+    assert judge("LeakyRelu", [x], [np.where(x < 0, 0.8 * x, x)], alpha=np.float32(0.8)).wrong == 2
+
+
 def test_masked_score_whose_product_overflows_before_it_is_scaled_is_open():
     query = np.array([-1.25, 0, 0.5, 0]).reshape(1, 1, 2, 2)
     key, mask = np.array([-1.79e308, 0, 1, 1]).reshape(1, 1, 2, 2), np.array([[False, True]])
