@@ -193,5 +193,5 @@ def _solve(text: str, value: int, bound: dict[str, int]) -> None:
                 return
             else:
                 value //= known
-        if len(unknown) == 1:
+        if len(unknown) == 1 and value:  # 0 stands for an attribute that is not given, and for no size
             bound.setdefault(unknown[0], value)

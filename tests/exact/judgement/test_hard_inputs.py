@@ -177,6 +177,10 @@ def has_caches_of(size):
     return check
 
 
+def has_caches_of_heads(x, cos, sin, positions):
+    assert x.ndim != 4 or {2 * cos.shape[-1], 2 * sin.shape[-1]} == {x.shape[-1]}
+
+
 def has_different_places(x, places):
     assert len({*places.ravel().tolist()}) == places.size
 
@@ -198,6 +202,7 @@ VALID = [
     ("Conv", {"kernel_shape": [4, 2], "group": 2}, has_windows_of((4, 2))),
     ("Conv", {"strides": [2, 2], "pads": [1, 1, 1, 1]}, has_windows_inside),
     ("RotaryEmbedding", {"interleaved": 1, "rotary_embedding_dim": 4}, has_caches_of(2)),
+    ("RotaryEmbedding", {}, has_caches_of_heads),
     ("MaxUnpool", {"kernel_shape": [2, 2], "strides": [2, 2]}, has_different_places),
     ("Det", {}, has_small_matrices),
     ("Einsum", {"equation": "i,ij,j->"}, has_terms),
