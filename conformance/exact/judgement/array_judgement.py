@@ -11,6 +11,7 @@ import html
 import math
 import re
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -81,6 +82,9 @@ LEFT_OUT = "left out of the sample"
 
 ALWAYS_COUNTED = frozenset({LEFT_OUT, RANDOM, *REASONS.values()})
 """Reasons that a judgement leaves out if they hold for no element."""
+
+LARGEST_WHOLE_DOUBLE = 2.0**53
+"""Size from which a number of type double has no neighbours that are 1 apart."""
 
 JUDGED_LEVELS = [str(Level.MUST), str(Level.SHOULD)]
 """Names of the levels at which results are judged."""
@@ -238,7 +242,8 @@ class AdmissibleOutput:
         name: the name of the output.
         value: the exact value, rounded once to the element type. In tensors of more than `MAX_EXACT_ELEMENTS` elements,
             and for operators without exact arithmetic, it is the value of double precision, rounded to the type.
-        lower: the smallest admissible number of the element type; minus infinity if every value is admissible.
+        lower: the smallest admissible number of the element type; minus infinity, or the smallest integer, if every
+            value is admissible.
         upper: the largest one.
     """
 
@@ -426,14 +431,14 @@ def _admissible_output(name: str, tensor: Any, exact: Any, level: Level) -> Admi
             if isinstance(exact, np.ndarray) and exact.dtype == dtype and exact.shape == value.shape:
                 is_near = find_distances(np.ascontiguousarray(exact), enclosure).shares <= 1
                 rounded = np.where(is_near, exact, rounded)
+        elif dtype.kind in "iu":
+            rounded, lower, upper = (_integer_end(value, error, is_unbounded, dtype, sign) for sign in (0, -1, 1))
+            rounded = np.clip(rounded, lower, upper)
         else:
             rounded = value.astype(dtype)
             distance = np.where(is_unbounded, 0, error)
             lower = np.ceil(value - distance).astype(dtype)
             upper = np.floor(value + distance).astype(dtype)
-            if dtype.kind in "iu":
-                lower = np.where(is_unbounded, np.iinfo(dtype).min, lower)
-                upper = np.where(is_unbounded, np.iinfo(dtype).max, upper)
     parts = (np.ma.MaskedArray(part, mask) for part in (rounded, lower, upper))
     return AdmissibleOutput(name, *parts)
 
@@ -454,6 +459,23 @@ def _end(rounded: Array, value: Array, error: Array, is_unbounded: Array, enclos
         is_outside = (find_distances(end, enclosure).shares > 1) & ~is_exact
         end = np.where(is_outside, np.nextafter(end, rounded), end)
     return np.where(is_unbounded, limit, end)
+
+
+def _integer_end(value: Array, error: Array, is_unbounded: Array, dtype: np.dtype[Any], sign: int) -> Array:
+    """Return the smallest or the largest admissible integer of each element, or the value itself if `sign` is 0."""
+    limits = np.iinfo(dtype)
+    distance = sign * np.where(is_unbounded | np.isnan(error), 0.0, error)
+    wide = value.astype(np.float64) + distance
+    whole = np.ceil(wide) if sign < 0 else np.floor(wide) if sign else np.rint(wide)
+    is_exact = (distance == 0) & (value.dtype.kind in "iu")
+    is_small = np.abs(whole) < LARGEST_WHOLE_DOUBLE
+    limited = np.clip(np.where(is_small, whole, 0), float(limits.min), float(limits.max))
+    ends = np.where(is_exact, value.astype(dtype), limited.astype(dtype))
+    for place in map(tuple, np.argwhere(~is_exact & ~is_small & np.isfinite(wide))):
+        number = Fraction(value[place].item()) + Fraction(float(distance[place]))
+        end = math.ceil(number) if sign < 0 else math.floor(number)
+        ends[place] = min(max(end, limits.min), limits.max)
+    return np.where(is_unbounded & (sign != 0), limits.max if sign > 0 else limits.min, ends).astype(dtype)
 
 
 @dataclass
