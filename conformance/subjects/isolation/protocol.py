@@ -71,6 +71,11 @@ class Limits:
         """Return the limits for a user's own model, whose intermediate values are outputs too."""
         return cls(timeout, file=LARGE_OUTPUT_BYTES, base_output=LARGE_OUTPUT_BYTES)
 
+    @property
+    def memory_limit(self) -> str:
+        """The limit of the memory as a clause; empty without a limit."""
+        return f"--memory limits its address space to {self.memory / 2**20:.4g} MiB" if self.memory else ""
+
     def __post_init__(self) -> None:
         """Check the time limit.
 

@@ -345,8 +345,7 @@ class SubjectProcess:
         partial = f", after {quote_line(answer)}" if answer else ""
         if how is None:
             return ProtocolViolation(f"closed its standard input or output before it answered `{command}`{partial}")
-        memory = f"{self._limits.memory / 2**20:.4g} MiB"
-        limit = f", and --memory limits its address space to {memory}" if self._limits.memory else ""
+        limit = f", and {self._limits.memory_limit}" if self._limits.memory else ""
         return Crashed(f"{how} before it answered `{command}`{partial}{limit}{self._last_stderr_line()}")
 
     def _describe_exit(self) -> str | None:
@@ -562,6 +561,8 @@ class SubjectClient:
         error.code = answer.get("code", error.code)
         if not self.named.is_command:
             error.hint = hint_for_refusal(self.named, error.code, error.problem, error.hint)
+        if self.limits.memory:
+            error.hint = f"Use a larger limit, because {self.limits.memory_limit}. Or: {error.hint}"
         raise error
 
 

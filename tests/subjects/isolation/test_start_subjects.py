@@ -19,7 +19,7 @@ from conformance.run.results.results_file import read_results
 from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
 from conformance.subjects.isolation.protocol import Limits, parse_memory_size
 from conformance.subjects.isolation.start_subjects import StartingSubjects, client_of
-from conformance.subjects.isolation.subject_client import START_ATTEMPTS
+from conformance.subjects.isolation.subject_client import START_ATTEMPTS, SubjectClient
 
 RIGHT = "fake_subject:always_right"
 
@@ -185,6 +185,15 @@ def test_invalid_limit_is_refused(command, option):
     ended = command("run", "-b", RIGHT, *option)
     assert ended.status == 2
     assert "Traceback" not in ended.err
+
+
+def test_refusal_to_start_with_little_memory_names_the_limit(here):
+    (here / "needs_more.py").write_text("raise ImportError('failed to map segment')\n")
+    for limits, is_named in ((Limits(60), False), (Limits(60, memory=2**30), True)):
+        client = SubjectClient(SubjectName.parse("needs_more", SubjectKind.BACKEND), limits)
+        with assert_raises("subject.import-failed") as refused:
+            client.info()
+        assert ("--memory" in refused.value.hint) is is_named
 
 
 INTERRUPTED_START = """
