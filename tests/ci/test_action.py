@@ -231,9 +231,13 @@ class TestHowToPage:
         written = {path.name for path in (here / "out").iterdir()}
         assert written == {"results.jsonl", "index.html", "junit.xml", "badge.svg"}
 
-    def test_github_s_step_names_inputs_that_there_are(self):
-        steps = yaml.safe_load(snippet("yaml", "- uses: actions/checkout@v4\n- run"))
-        assert set(steps[-1]["with"]) <= set(ACTION["inputs"])
+    def test_github_s_step_runs_with_its_inputs(self, shell, project, here):
+        given = yaml.safe_load(snippet("yaml", "- uses: actions/checkout@v4\n- run"))[-1]["with"]
+        assert set(given) <= set(ACTION["inputs"])
+        inputs = {name.upper().replace("-", "_"): value for name, value in given.items()}
+        ended = shell(SCRIPT, **project, **inputs)
+        assert ended.returncode == 0, ended.stdout + ended.stderr
+        assert {path.name for path in (here / ACTION["inputs"]["output"]["default"]).iterdir()} == REPORTS
 
     def test_github_s_step_in_a_checkout_names_its_folder(self):
         checkout, action = yaml.safe_load(snippet("yaml", "- uses: actions/checkout@v4\n  with"))
