@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import sys
 
 import pytest
@@ -55,8 +56,8 @@ def outputs(tmp_path_factory, part):
             outputs.append("")
             continue
         reads_corpus = re.match(r"onnx-conformance (run|explain|repro)\b", command) and "--data" not in command
-        corpus = f" --data {part}" if reads_corpus else ""
-        done = run_command(command.replace("python ", f"{sys.executable} ", 1) + corpus, folder)
+        corpus = f" --data {shlex.quote(str(part))}" if reads_corpus else ""
+        done = run_command(command.replace("python ", f"{shlex.quote(sys.executable)} ", 1) + corpus, folder)
         assert done.returncode == status, f"{command}\n{done.stdout}{done.stderr}"
         outputs.append(done.stdout)
     return outputs

@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from models import drawn_model
 from mutations import corrupted_bytes, corrupted_document, corrupted_lines, corrupted_model, corrupted_toml
 from readers import ANSWER, PROFILE, measured_files
+from repository import exec_subject
 from targets import REAL, TOML, VERIFY, WRONG, Example
 
 from conformance.corpus.cases.corpus import MANIFEST, manifest_bytes
@@ -310,7 +311,7 @@ def _of_harness(arguments: tuple[str, ...]) -> st.SearchStrategy[Example]:
         st.one_of(st.just(b'{"seq": 2, "loaded": 1}'), st.just(b'{"seq": 2}'), corrupted_document({"seq": 2})),
         corrupted_document({**ANSWER, "seq": 3}),
     )
-    name = f"exec:{sys.executable} -I -S h.py"
+    name = exec_subject(sys.executable, "-I", "-S", "h.py")
     return answers.map(
         lambda lines: Example((*arguments, name), {"h.py": CANNED, "answers": b"\n".join(lines) + b"\n"})
     )

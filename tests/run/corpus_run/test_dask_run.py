@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -137,7 +138,7 @@ def test_dask_workers_without_subject_end_the_run(command, here, small_corpus, c
     monkeypatch.syspath_prepend(here)
     monkeypatch.setenv("PYTHONPATH", str(SUPPORT))
     (here / "only_here.py").write_text("from fake_subject import always_right as Backend\n")
-    program = f"{sys.executable} {harness.__file__} fake_subject:always_right"
+    program = shlex.join([sys.executable, str(harness.__file__), "fake_subject:always_right"])
     (here / "only_here.sh").write_text(f"#!/bin/sh\nexec {program}\n")
     (here / "only_here.sh").chmod(0o755)
     told = ("run", "-b", subject, "--data", small_corpus, "--results", "out.jsonl")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import stat
 import sys
@@ -20,13 +21,13 @@ from conformance.base.processes.helper import remove_tree
 from conformance.run.results.results_file import read_results
 
 RIGHT = "fake_subject:always_right"
-PROGRAM = str(Path(sysconfig.get_path("scripts")) / "onnx-conformance")
+PROGRAM = shlex.quote(str(Path(sysconfig.get_path("scripts")) / "onnx-conformance"))  # the folder can have spaces
 
 
 @pytest.mark.programs
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&- -n 2"])
 def test_closed_standard_stream_does_not_change_a_verdict(process, here, small_corpus, closed):
-    command = f"{PROGRAM} run -b {RIGHT} --data {small_corpus} --results out.jsonl {closed}"
+    command = f"{PROGRAM} run -b {RIGHT} --data {shlex.quote(str(small_corpus))} --results out.jsonl {closed}"
     ended = process("/bin/sh", "-c", command)
     assert ended.status == 0
     assert {row.verdict for row in read_results(here / "out.jsonl").rows.values()} == {"pass"}
@@ -35,13 +36,14 @@ def test_closed_standard_stream_does_not_change_a_verdict(process, here, small_c
 @pytest.mark.programs
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "<&- >&- 2>&-"])
 def test_closed_standard_stream_does_not_end_other_verbs(process, small_corpus, closed):
-    assert process("/bin/sh", "-c", f"{PROGRAM} list --data {small_corpus} {closed}").status == 0
+    assert process("/bin/sh", "-c", f"{PROGRAM} list --data {shlex.quote(str(small_corpus))} {closed}").status == 0
 
 
 @pytest.mark.programs
 @pytest.mark.parametrize(("mask", "mode"), [(0o077, 0o600), (0o002, 0o664)])
 def test_reports_have_the_permissions_of_the_umask(process, here, small_corpus, mask, mode):
-    told = f"-b {RIGHT} --data {small_corpus} --no-isolation --results out.jsonl --html out.html --json out.json"
+    reports = "--results out.jsonl --html out.html --json out.json"
+    told = f"-b {RIGHT} --data {shlex.quote(str(small_corpus))} --no-isolation {reports}"
     assert process("/bin/sh", "-c", f"umask {mask:o}; {PROGRAM} run {told}").status == 0
     assert {stat.S_IMODE(path.stat().st_mode) for path in here.iterdir()} == {mode}
 
