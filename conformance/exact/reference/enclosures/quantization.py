@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import prod
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,8 +18,10 @@ import numpy as np
 from conformance.base.verdicts import Unsupported
 from conformance.exact.models.arrays import dtype_of, is_computed
 from conformance.exact.reference.enclosures.casts import cast, integer_limits, is_integer, is_small_float
+from conformance.exact.reference.enclosures.sequences import stack
 from conformance.exact.reference.formulas.linear import FLOAT, convolve, explicit_pads, matmul
-from conformance.exact.reference.numbers.enclosure import Enclosure, admit, is_strict, known_elements
+from conformance.exact.reference.numbers.enclosure import Enclosure, admit, is_strict, known_elements, move
+from conformance.exact.reference.operators.data_movement import place_along
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -29,6 +32,9 @@ if TYPE_CHECKING:
 
 UINT8 = np.dtype(np.uint8)
 """The type of a quantized tensor without a zero point."""
+
+PART_ELEMENTS = 2**15
+"""The number of elements of a large tensor that are computed at once."""
 
 
 def enclose_values(given: Tensor, dtype: np.dtype[Any] | None = None) -> Enclosure:
@@ -138,6 +144,26 @@ def _quantize_linear(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
 
 
 def _dequantize_linear(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
+    """Enclose DequantizeLinear, a large tensor in parts along an axis that no scale is for: they fit into a cache."""
+    X, scale = inputs[:2]
+    assert X is not None
+    assert scale is not None
+    rank = len(X.shape)
+    own_axis = node.attributes.get("axis", 1) % max(rank, 1)
+    axis = max((each for each in range(rank) if each != own_axis), key=lambda each: X.shape[each], default=None)
+    if axis is None or prod(X.shape) <= PART_ELEMENTS:
+        return [_dequantize(node, inputs)]
+    length = max(1, PART_ELEMENTS * X.shape[axis] // prod(X.shape))
+    blocks = {position for position, each in enumerate(inputs) if each is not None and len(each.shape) == rank > 1}
+    parts = []
+    for start in range(0, X.shape[axis], length):
+        take = itemgetter(place_along(axis, rank, slice(start, start + length)))
+        part = [move(each, take) if position in blocks else each for position, each in enumerate(inputs)]
+        parts.append(_dequantize(node, part))
+    return [stack(parts, axis, joins=True)]
+
+
+def _dequantize(node: Node, inputs: Sequence[Tensor]) -> Enclosure:
     X = inputs[0]
     given_scale = inputs[1]
     given_zero = optional(inputs, 2)
@@ -156,19 +182,26 @@ def _dequantize_linear(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
         zero = _spread(enclose_values(given_zero, to), node, X.shape)
         exact = Enclosure.exact(difference.value - zero.value, to)
         difference = exact if is_integer(X.dtype) else difference - zero
-    if is_integer(X.dtype) and X.dtype.itemsize > 2 and to == FLOAT:  # float lacks some integers of 32 bits
+    has_all_integers = is_integer(X.dtype) and X.dtype.itemsize <= 2 and to == FLOAT
+    if is_integer(X.dtype) and not has_all_integers and to == FLOAT:  # float lacks some integers of 32 bits
         difference = difference.with_dtype(np.dtype(np.float64)).as_type(to)
 
-    narrow = difference.with_dtype(np.dtype(np.float64)).as_type(to)
+    product = difference * scale
+    is_folded = given_zero is not None and to == FLOAT and is_integer(X.dtype) and bool(zero.value.any())
+
+    def narrow() -> Enclosure:
+        return difference.with_dtype(np.dtype(np.float64)).as_type(to) * scale
 
     def folded() -> Enclosure:
-        product = difference * scale
-        if given_zero is None or to != FLOAT or not is_integer(X.dtype) or not zero.value.any():
-            return product
         other = enclose_values(X, to) * scale - zero * scale
         return product.where(np.broadcast_to(zero.value == 0, product.shape), other)
 
-    return [admit("Dequantized", written=lambda: difference * scale, narrow=lambda: narrow * scale, folded=folded)]
+    return admit(
+        "Dequantized",
+        written=lambda: product,
+        narrow=lambda: product if has_all_integers else narrow(),
+        folded=lambda: folded() if is_folded else product,
+    )
 
 
 def _dynamic_quantize_linear(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:

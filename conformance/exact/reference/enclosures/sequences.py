@@ -31,7 +31,11 @@ def stack(parts: Sequence[TensorOrSequence], axis: int, *, joins: bool = False) 
         return np.asarray(combine(arrays, axis))
     enclosures = [as_enclosure(as_tensor(part)) for part in parts]
     values, errors = (combine([getattr(each, name) for each in enclosures], axis) for name in ("value", "error"))
-    return Enclosure(values, errors, enclosures[0].dtype)
+    overflows = None
+    if any(each.overflows is not None for each in enclosures):
+        masks = [np.zeros(each.shape, bool) if each.overflows is None else each.overflows for each in enclosures]
+        overflows = combine(masks, axis)
+    return Enclosure(values, errors, enclosures[0].dtype, overflows=overflows)
 
 
 class EnclosureTensors:

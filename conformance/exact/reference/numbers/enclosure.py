@@ -660,6 +660,8 @@ class Enclosure(ArithmeticOperators, FormulaTensor):
         overflows = self.overflows
         for form in others:
             other = form()
+            if other is self:
+                continue
             with np.errstate(all="ignore"):
                 distance = element_distances(self.value, other.value) + other.error
             error = np.maximum(error, np.where(np.isnan(distance), np.inf, distance))

@@ -382,6 +382,22 @@ def test_dequantize_linear_contains_the_exact_product(dtype: Any, random: np.ran
     assert not admissible_mask(changed, tensor)[exact != 0].any()
 
 
+@pytest.mark.parametrize(("axis", "blocks", "is_part_first"), [(0, 4, False), (1, 4, True), (1, 0, True)])
+def test_dequantize_linear_of_a_large_tensor_is_that_of_its_parts(
+    axis: int, blocks: int, is_part_first: bool, random: np.random.Generator
+) -> None:
+    X = random.integers(-128, 128, (256, 256)).astype(np.int8)
+    shape = (256,) if not blocks else tuple(blocks if each == axis else 256 for each in range(2))
+    scale = (random.random(shape) * 60000).astype(np.float16)
+    attributes = {"axis": axis, **({"block_size": 256 // blocks} if blocks else {})}
+    (whole,) = enclose("DequantizeLinear", X, scale, opset=21, **attributes)
+    places = (slice(5, 9), slice(None)) if is_part_first else (slice(None), slice(5, 9))
+    (part,) = enclose("DequantizeLinear", X[places], scale[places] if blocks else scale, opset=21, **attributes)
+    assert np.isinf(part.value).any()
+    assert whole.value[places].tolist() == part.value.tolist()
+    assert whole.error[places].tolist() == part.error.tolist()
+
+
 def test_integer_products_equal_sums_of_python_integers(random: np.random.Generator) -> None:
     A, B = random.integers(0, 256, (3, 5)).astype(np.uint8), random.integers(-128, 128, (5, 2)).astype(np.int8)
     zero = np.array([7, -3], np.int8)
