@@ -31,6 +31,7 @@ from conformance.exact.judgement.hard_inputs import (
     all_magnitudes,
     default_types,
     drawn_shapes,
+    equal_elements,
     equal_sizes,
     hard_inputs,
     large_sizes,
@@ -61,8 +62,15 @@ if TYPE_CHECKING:
 
 KERNEL_ADAPTER = "conformance.subjects.adapters.kernel:KernelBackend"
 
-OTHER_SIZES = ((equal_sizes, 4), (large_sizes, 1), (more_axes, 1), (many_elements, 1), (long_sums, 1))
-"""Other sizes, and the number of drawn shapes that get them: equal sizes can be right for some options only."""
+OTHER_INPUTS = (
+    (equal_sizes, 4),
+    (equal_elements, 8),
+    (large_sizes, 1),
+    (more_axes, 1),
+    (many_elements, 1),
+    (long_sums, 1),
+)
+"""Other sizes or elements, and the number of drawn shapes that get them: equal sizes can be right for some options."""
 
 _RETURNS_INPUTS = MOVEMENT | {"Cast", "CastLike", "Dropout", "Einsum", "Max", "Mean", "Min", "Sum"}
 """Operators of which a right function returns its input, or a view of it, for some shapes and attributes."""
@@ -310,10 +318,11 @@ def _inputs_of_calls(referee: _Referee, count: int, like: Values | None, salt: s
         referee.pair_calls += 1
         referee.refused_pairs += referee.unsupported - before
     every.sort(key=lambda each: (_has_axis_of_one(each), _size(each)))
-    for more, most in OTHER_SIZES:
+    for more, most in OTHER_INPUTS:
         if more in (many_elements, long_sums):
             every.sort(key=_is_narrow)
-        resized = ([*accepted(more(drawn, f"{salt}/{more.__name__}"))] for drawn in every)
+        chosen = _of_each_form(every) if more is equal_elements else every
+        resized = ([*accepted(more(drawn, f"{salt}/{more.__name__}"))] for drawn in chosen)
         yield from chain.from_iterable(islice(filter(None, resized), most))
     if like is not None:
         yield from accepted(hard_inputs(operator, count=count, like=like, salt=salt, **given))
@@ -331,6 +340,14 @@ def _until_none_fit(shapes: Iterator[DrawnShape]) -> Iterator[DrawnShape]:
 def _largest_of_types(every: Sequence[DrawnShape]) -> list[DrawnShape]:
     """Return the largest drawn shape of each combination of element types of the inputs."""
     return [*{_types_of(each): each for each in sorted(every, key=_size)}.values()]
+
+
+def _of_each_form(every: Sequence[DrawnShape]) -> list[DrawnShape]:
+    """Return the first drawn shape for each list of ranks; an input that is left out has none."""
+    found: dict[tuple[int | None, ...], DrawnShape] = {}
+    for each in every:
+        found.setdefault(tuple(None if array is None else array.ndim for array in each.inputs), each)
+    return [*found.values()]
 
 
 def _types_of(drawn: DrawnShape) -> tuple[str, ...]:

@@ -346,6 +346,22 @@ def test_bounds_that_are_read_in_a_lower_precision_are_detected():
 
 
 @pytest.mark.long
+def test_finite_number_of_a_mask_is_accepted_where_each_row_has_a_key():
+    def masked(query, key, value, mask=None):
+        if mask is not None:
+            finite = np.where(mask, 0, -1e4) if mask.dtype == bool else np.maximum(mask, -1e4)
+        return attention(query, key, value, None if mask is None else finite)
+
+    def has_keys(inputs):
+        mask = inputs[3] if len(inputs) == 4 else np.zeros(1)
+        return inputs[0].ndim == 4 and len(inputs) < 5 and (mask if mask.dtype == bool else mask > -1e9).any(-1).all()
+
+    with np.errstate(all="ignore"):
+        for types in ("float", "double", "float16"):
+            assert not judge_kernel(masked, "Attention", types=(types,), where=has_keys, salt="1", count=3).faults
+
+
+@pytest.mark.long
 def test_equal_sizes_of_an_attention_are_not_all_made_large():
     shapes = []
 
@@ -585,6 +601,31 @@ def cuts_to_the_target(data, shape):
     return whole[(..., *(slice(0, size) for size in shape))].copy()
 
 
+def takes_equal_elements_for_zeros(data):
+    is_equal = data.size > 1 and np.all(data == data.flat[0])
+    return np.ones_like(data) if is_equal else np.exp(data.astype(np.float64)).astype(data.dtype)
+
+
+def leaves_the_last_element_out(data):
+    result = np.isnan(data)
+    result.flat[-1:] = False
+    return result
+
+
+def takes_a_unit_diagonal_for_the_identity(a, b):
+    is_unit = b.ndim == 2 and b.shape[0] == b.shape[1] and b.size and np.all(np.diag(b) == 1)
+    return a.copy() if is_unit else np.matmul(a, b)
+
+
+def makes_an_element_of_an_empty_operand(*parts):
+    return np.concatenate([each if each.size else np.zeros((1, *each.shape[1:]), each.dtype) for each in parts])
+
+
+def takes_a_zero_of_an_empty_shape_for_the_size(data, shape):
+    whole = [data.shape[place] if size == 0 and data.size else size for place, size in enumerate(shape)]
+    return data.reshape(whole).copy()
+
+
 def makes_an_axis_of_a_sum_without_axes(data, axes=None):
     reduced = tuple(axes) if axes is not None and axes.size else None
     result = np.sum(data, axis=reduced, keepdims=True, dtype=np.float64).astype(data.dtype)
@@ -602,6 +643,11 @@ def makes_an_axis_of_a_sum_without_axes(data, axes=None):
         ("ConstantOfShape", makes_an_axis_of_an_empty_shape, {}),
         ("Expand", cuts_to_the_target, {}),
         ("ReduceSum", makes_an_axis_of_a_sum_without_axes, {}),
+        ("Exp", takes_equal_elements_for_zeros, {}),
+        ("IsNaN", leaves_the_last_element_out, {}),
+        ("MatMul", takes_a_unit_diagonal_for_the_identity, {}),
+        ("Concat", makes_an_element_of_an_empty_operand, {"axis": 0}),
+        ("Reshape", takes_a_zero_of_an_empty_shape_for_the_size, {}),
     ],
 )
 def test_mistake_of_legal_shapes_or_of_two_options_is_detected(operator, kernel, attributes):

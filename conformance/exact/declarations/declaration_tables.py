@@ -136,7 +136,7 @@ class DeclaredOperand:
     Attributes:
         name: its name.
         mark: `?` for an optional input, `*` for a repeated one, `-` for one that is left out; otherwise empty.
-        type: names of type variables, of which the schema has one, or an element type.
+        type: names of type variables, of which the schema has one, or an element type; with `/`, one of several.
         shape: its shape.
     """
 
@@ -154,7 +154,7 @@ class DeclaredOperand:
         return cls(name, mark, type, shape)
 
 
-_INPUT = re.compile(r"([?*-]?)(\w+)(?:: ([\w|]+)\[(.*)\])?")
+_INPUT = re.compile(r"([?*-]?)(\w+)(?:: ([\w|/]+)\[(.*)\])?")
 
 _SETS = read_own_toml("conformance.exact.declarations", "sets.toml")
 

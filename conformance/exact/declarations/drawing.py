@@ -461,7 +461,8 @@ class _Draft:
         if operand.mark == "-" or (operand.mark == "?" and not self.choose(f"input {name}", ("left out", "given"))):
             self.names.append("")
             return
-        dtype = self.type_of(operand.type)
+        types = operand.type.split("/")
+        dtype = self.type_of(types[self.choose(f"type of {name}", types) if len(types) > 1 else 0])
         repeated = [f"{name}{number + 1}" for number in range(self.size("count"))] if operand.mark == "*" else [name]
         kinds = self.declaration.value_kinds(name)
         shown = [each if isinstance(each, str) else "chosen" for each in kinds]

@@ -34,10 +34,16 @@ if TYPE_CHECKING:
     import onnx
 
 
-VALUE_KINDS = ("number", "positive", "small", "scale", "divisor", "mask")
-"""Kinds of elements: any number, no negative number, a number near 1 in size, a step of quantization, a number without
-the integers 0 and -1, by which a division of integers can stop a process, and an element of a mask, of which some rows
-hide everything."""
+VALUE_KINDS = ("number", "positive", "small", "score", "scale", "divisor", "mask")
+"""Kinds of elements: any number, no negative number, a number near 1 in size, one whose products are hidden by masks,
+for which kernels have a number such as -10,000, a step of quantization, a number without the integers 0 and -1, by
+which a division of integers can stop a process, and an element of a mask, of which some rows hide everything."""
+
+SMALL_KINDS = ("small", "score")
+"""Kinds of numbers near 1 in size."""
+
+NUMBER_KINDS = ("number", "positive", "small", "divisor")
+"""Kinds of numbers that can have any size in a call of a kernel."""
 
 HIDING_ROWS = 4
 """One row of a mask in so many hides everything."""
@@ -128,7 +134,7 @@ def mode_count(dtype: np.dtype[Any], kind: str) -> int:
         1
         if dtype.kind == "b" or _has_few_elements(dtype) or kind in ("scale", "mask")
         else 3
-        if kind == "small"
+        if kind in SMALL_KINDS
         else len(MODES)
     )
 
@@ -204,13 +210,13 @@ def probe_values(operator: str, name: str, array: Array, kind: str, number: int,
     text = f"{operator}/{name}/{number}"
     mode = PROBE_MODES[number % len(PROBE_MODES)]
     shape = array.shape
-    if array.dtype.kind in "iu" and kind != "small":
+    if array.dtype.kind in "iu" and kind not in SMALL_KINDS:
         integers = _probe_integers(text, f"{operator}/{number}", array, number)
         refused = (0, -1) if array.dtype.kind == "i" else (0,)
         return np.where(np.isin(integers, refused) & (kind == "divisor"), 3, integers).astype(array.dtype)
     if array.dtype.kind in "biu" or kind in ("scale", "mask"):
         return elements(text, array.dtype, shape, kind, 0, hard)
-    if kind == "small":
+    if kind in SMALL_KINDS:
         drawn = elements(text, array.dtype, shape, kind, number % 3, hard)
         return _with_own(text, drawn, hard, 2, number) if operator == "QuantizeLinear" else drawn
     if mode == "halves":
@@ -253,11 +259,30 @@ def magnitudes(text: str, count: int) -> Array:
     return np.asarray(numbers[np.argsort(element_bits(f"{text}/order", (count,)), kind="stable")])
 
 
+EQUAL_ELEMENTS = 5
+"""Number of arrays of `with_equal_elements`."""
+
+
+def with_equal_elements(array: Array, kind: str, number: int) -> Array:
+    """Return an array of a shape and type whose elements are all the same number, one of a few by its index."""
+    numbers: Sequence[float] = (1.0, -1.25, np.nan, np.inf, 0.0)
+    if array.dtype.kind == "b":
+        numbers = (True, False)
+    elif array.dtype.kind in "iu":
+        limits = np.iinfo(array.dtype)
+        numbers = (1, 3, limits.max, limits.min, 0 if kind != "divisor" else 2)
+    elif kind in SMALL_KINDS:
+        numbers = (1.0, -1.25)
+    with np.errstate(all="ignore"):
+        found = np.full(array.shape, numbers[number % len(numbers)]).astype(array.dtype)
+        return np.abs(found) if kind == "positive" else found
+
+
 LATE_PLACES = 8
 """The extremes of a long axis are in the last pairs of its elements, so many."""
 
 LARGE_INTEGER = 100
-LARGE_NUMBERS = {"small": 8}
+LARGE_NUMBERS = {"small": 8, "score": 8}
 """The largest element of a long axis among small ones, of integers and by kind of elements; 16 for other kinds."""
 
 EXTREMES = 2

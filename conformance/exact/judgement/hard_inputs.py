@@ -29,12 +29,16 @@ from conformance.exact.declarations.exact_sums import (
 )
 from conformance.exact.declarations.given_attributes import best_fitting, declarations_for, default_attributes
 from conformance.exact.declarations.hard_values import (
+    EQUAL_ELEMENTS,
     EXTREMES,
+    NUMBER_KINDS,
+    SMALL_KINDS,
     free_operands,
     hard_elements,
     hard_numbers_of,
     magnitudes,
     text_bits,
+    with_equal_elements,
     with_late_extremes,
 )
 from conformance.exact.judgement.given_arrays import element_types, whole_number
@@ -234,6 +238,28 @@ def equal_sizes(drawn: DrawnShape, salt: str) -> Iterator[list[Array | None]]:
             yield from islice(drawn.like(other, f"{salt}/{choices[0]}"), RESIZED_CALLS)
 
 
+def equal_elements(drawn: DrawnShape, salt: str) -> Iterator[list[Array | None]]:
+    """Yield inputs whose elements are all equal, also to those of other operands: one of a few numbers, 1 first.
+
+    Inputs with equal sizes have the first number. Arguments as for `equal_sizes`; inputs of one element have none.
+    """
+    if max((each.size for each in drawn.inputs if each is not None), default=0) < 2:
+        return
+    sizes = (_with_sizes(dict.fromkeys(drawn.size_names, size)) for size in EQUAL_SIZES[-1])
+    square = _first_resized(drawn, sizes, MAX_RESIZED_ELEMENTS)
+    numbers = [(drawn.inputs, number) for number in range(EQUAL_ELEMENTS)]
+    for inputs, number in [*numbers, (square, 0)]:
+        if inputs is not None:
+            call = call_of_operator(drawn.operator, inputs, drawn.attributes, opset=drawn.opset)
+            yield _with_numbers(call, salt, partial(_equal_elements, number))
+
+
+def _equal_elements(number: int, _: str, array: Array, kind: str) -> Array:
+    is_drawn = array.dtype.kind in "biu" or is_floating(array.dtype)
+    is_free = kind in (*NUMBER_KINDS, *SMALL_KINDS)
+    return with_equal_elements(array, kind, number) if is_drawn and is_free else array
+
+
 def large_sizes(drawn: DrawnShape, salt: str) -> Iterator[list[Array | None]]:
     """Yield inputs with more than 300 elements in an axis, for each axis, also with numbers of all magnitudes.
 
@@ -294,7 +320,7 @@ def _many_sizes(long: str, salt: str) -> Iterator[SizeOf]:
 def _late_extremes(number: int, text: str, array: Array, kind: str) -> Array:
     is_drawn = array.dtype.kind in "biu" or is_floating(array.dtype)
     is_long = max(array.shape, default=0) >= LONG_AXIS
-    is_free = kind in ("number", "positive", "small", "divisor")
+    is_free = kind in (*NUMBER_KINDS, *SMALL_KINDS)
     return with_late_extremes(text, array, kind, number) if is_drawn and is_long and is_free else array
 
 
@@ -351,7 +377,7 @@ def _with_numbers(call: OperatorCall, salt: str, draw: Callable[[str, Array, str
 
 def _magnitudes(text: str, array: Array, kind: str) -> Array:
     """Return floating-point numbers that cover magnitudes evenly; others stay."""
-    if kind not in ("number", "positive", "small", "divisor") or not is_floating(array.dtype):
+    if kind not in NUMBER_KINDS or not is_floating(array.dtype):
         return array
     numbers = magnitudes(text, array.size).reshape(array.shape)
     with np.errstate(all="ignore"):

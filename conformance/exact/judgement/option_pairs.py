@@ -9,11 +9,13 @@ dimensions that are broadcast. In pairs, a size is 1 or larger. All sizes are eq
 
 from __future__ import annotations
 
+import re
 from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
 
 from conformance.exact.declarations.drawing import InvalidNodeError, draw_node
 from conformance.exact.declarations.hard_values import text_bits
+from conformance.exact.reference.enclosures.exact import MOVEMENT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -188,6 +190,8 @@ class _OpenTargets:
         for name, choice in node.choices.items():
             if name == "rank" or name.startswith(OTHER_CHOICES) or name.removeprefix("values of ") in self.free:
                 continue
+            if _LATE_OPERAND.fullmatch(name):
+                continue
             for index in range(choice.count):
                 self.add_label(place, (name, str(index)))
             if name.startswith("size "):
@@ -241,10 +245,15 @@ class _OpenTargets:
             return None
         if wanted.get("sizes", "").startswith("0"):
             axis = self.drawn.given.get("axis")
-            is_open = isinstance(axis, int) and inputs[0] is not None and 0 in inputs[0].shape[axis:]
+            is_kept = self.drawn.operator in MOVEMENT  # such as Concat, of which an operand can be empty
+            is_open = isinstance(axis, int) and not is_kept and inputs[0] is not None and 0 in inputs[0].shape[axis:]
             if is_open or all(each.size for each in given):
                 return None
         return self.drawn.judged_inputs(node)
+
+
+_LATE_OPERAND = re.compile(r"dimensions .*[a-zA-Z](?:[4-9]|\d\d+)")
+"""Choices of repeated operands behind the third one: the pairs of all options of 33 operands are too many."""
 
 
 def _hides(label: Label) -> bool:

@@ -14,6 +14,7 @@ from conformance.exact.declarations.exact_sums import sparse_numbers
 from conformance.exact.declarations.hard_values import (
     MODES,
     PROBE_MODES,
+    SMALL_KINDS,
     elements,
     free_operands,
     hard_elements,
@@ -148,7 +149,7 @@ class Operands:
         dtype = self._base[name].dtype
         if isinstance(kind, Rule) or dtype.kind == "b" or kind == "scale":
             return 2
-        return 3 if kind == "small" else len(PROBE_MODES) - (dtype.kind in "iu")
+        return 3 if kind in SMALL_KINDS else len(PROBE_MODES) - (dtype.kind in "iu")
 
     def _hard_data_set(self, probes: Mapping[str, int]) -> dict[str, Array]:
         """Return hard elements of the operands that have them, scales first, because ties of steps depend on them."""
