@@ -29,7 +29,7 @@ from conformance.base.errors import ConformanceError, ExitStatus, StorageError, 
 from conformance.base.files.atomic_write import open_standard_streams
 from conformance.base.processes.helper import adopt_orphans
 from conformance.base.processes.start import report_status_and_exit
-from conformance.base.serialization.printable_text import one_line, print_line
+from conformance.base.serialization.printable_text import discard_output, one_line, print_line
 from conformance.commands.command_options import Invocation, Verb, Verbs, VerbWithPanels
 
 if TYPE_CHECKING:
@@ -351,9 +351,12 @@ def _is_importing(frame: FrameType | None) -> bool:
 def _print_error(problem: str, hint: str, code: str = "", *, with_code: bool = False) -> None:
     """Print the problem and the hint of an error; if `with_code` is set, also the error code."""
     label = f"error[{code}]" if with_code else "error"
-    with suppress(OSError):  # of standard error on a full disk; the exit status remains
+    try:
         print_line(f"{label}: {one_line(problem)}", err=True)
         print_line(f"       {one_line(hint)}", err=True)
+    except OSError:  # of standard error on a full disk; the exit status remains
+        with suppress(OSError):
+            discard_output(err=True)
 
 
 def _write_traceback() -> str:

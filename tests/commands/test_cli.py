@@ -181,10 +181,12 @@ class TestProcess:
         assert (ended.status, ended.err) == (0, "")
 
     @pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no /dev/full")
-    def test_error_that_cannot_be_printed_keeps_its_status(self, here):
+    @pytest.mark.parametrize("unbuffered", ["", "1"])
+    def test_error_that_cannot_be_printed_keeps_its_status(self, here, unbuffered):
         program = Path(sysconfig.get_path("scripts")) / "onnx-conformance"
         line = ["sh", "-c", 'exec "$0" verify --data nowhere 2>/dev/full', str(program)]
-        assert subprocess.run(line, check=False, cwd=here).returncode == 2
+        env = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+        assert subprocess.run(line, check=False, cwd=here, env=env).returncode == 2
 
     @pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no /dev/full")
     def test_run_that_cannot_print_its_outcome_exits_with_2_and_writes_its_files(self, here, small_corpus):

@@ -120,9 +120,17 @@ def _echo(line: str, *, err: bool, color: bool | None = None) -> None:
     try:
         typer.echo(line, err=err, color=color)
     except BrokenPipeError:
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, (sys.stderr if err else sys.stdout).fileno())
-        os.close(nowhere)
+        discard_output(err=err)
+
+
+def discard_output(*, err: bool) -> None:
+    """Discard what is written to standard output or error from now on, and what Python still holds of it.
+
+    Otherwise Python writes what it holds again when it ends, and fails with an exit status of its own.
+    """
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, (sys.stderr if err else sys.stdout).fileno())
+    os.close(nowhere)
 
 
 def print_line(text: str, *, err: bool = False) -> None:
