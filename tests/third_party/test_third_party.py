@@ -51,6 +51,7 @@ def test_third_party_backend_version_is_in_results(acme, small_corpus, here):
     assert (subject.id, subject.kind, subject.version, subject.language) == ("acme", "backend", "3.1.4", "Python")
 
 
+@pytest.mark.long
 def test_third_party_backend_runs_with_two_workers(acme, small_corpus):
     assert acme("run", "-b", "acme", "--data", small_corpus, "-n", "2").status == 0
 

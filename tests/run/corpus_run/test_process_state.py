@@ -145,7 +145,7 @@ class Hiding(always_right):
 
 @pytest.mark.programs
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux gives orphans another parent")
-@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["one process", "two"])
+@pytest.mark.parametrize("workers", [(), pytest.param(("-n", "2"), marks=pytest.mark.long)], ids=["one process", "two"])
 def test_child_without_environment_does_not_survive_its_killed_supervisor(process, here, small_corpus, workers):
     mark = here / "pid"
     (here / "hiding.py").write_text(HIDING.format(mark=str(mark)))

@@ -53,7 +53,14 @@ def shadowing_folder(here):
     return here
 
 
-@pytest.mark.parametrize("how", [(), ("--no-isolation",), ("-n", "2"), ("-n", "2", "--no-isolation")], ids=" ".join)
+WORKERS = ("-n", "2")
+
+
+@pytest.mark.parametrize(
+    "how",
+    [(), ("--no-isolation",), pytest.param(WORKERS, marks=pytest.mark.long), (*WORKERS, "--no-isolation")],
+    ids=" ".join,
+)
 def test_run_modules_in_folder_do_not_shadow_others(shadowing_folder, process, small_corpus, how):
     ended = process("onnx-conformance", "run", "-b", "acme", "--data", small_corpus, *how)
     assert (ended.status, "here jsonnumpy" in ended.out) == (0, True), ended.out + ended.err

@@ -65,6 +65,7 @@ def test_run_subject_that_does_not_start_has_error_for_every_case(process, modul
     assert processes_in(here) == []
 
 
+@pytest.mark.long
 def test_run_with_workers_reports_subject_that_does_not_start(process, module, here, small_corpus):
     module("exits_at_start", AT_START["exits_at_start"])
     arguments = ("-n", "2", "--data", small_corpus, "--results", "out.jsonl")
@@ -121,7 +122,7 @@ class TestOtherPython:
             "prepare, __version__ = always_right.prepare, f'{packaging.__version__} in {sys.prefix}'\n",
         )
 
-    @pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
+    @pytest.mark.parametrize("workers", [(), pytest.param(("-n", "2"), marks=pytest.mark.long)], ids=["serial", "n2"])
     def test_modules_of_other_python_come_before_those_of_suite(
         self, process, other_python, version_module, here, small_corpus, workers
     ):
