@@ -310,7 +310,7 @@ def _audit_exposed_model(
     judged = exposed.model
     values = exposed.values
     nodes = judge_exposed_model(exposed, key, progress, options)
-    confirmation = Confirmation(judged, values, subject, data_set.arrays, options.all_elements)
+    confirmation = Confirmation(judged, replace(values, enclosed={}), subject, data_set.arrays, options.all_elements)
     confirmed = [_without_chosen_fault(confirmation.confirm(node), data_set) for node in nodes]
     traced = trace_errors(judged, values, [each.node for each in confirmed])
     probes = [] if subject is None else probe_nodes(judged, values, subject, options.probes, progress)

@@ -16,6 +16,7 @@ from conformance.base.verdicts import Level, Unsupported
 from conformance.exact.declarations.exact_sums import summed_terms
 from conformance.exact.judgement import samples
 from conformance.exact.judgement.node_comparison import (
+    EnclosedPart,
     JudgedElement,
     NodeComparison,
     enclose_part,
@@ -70,6 +71,11 @@ class JudgementOptions:
     rounded: Container[str] = ()
     keeps_float: bool = False
     folded: Container[str] = ()
+
+    @property
+    def keeps_constants(self) -> bool:
+        """Whether nodes receive the constants as the model has them."""
+        return not (self.keeps_float or self.folded)
 
 
 class NodeVerdict(StrEnum):
@@ -269,6 +275,9 @@ MAX_REMEMBERED_NODES = 4096
 A large model has thousands of equal nodes of a few elements, which compute the shapes of its tensors."""
 
 
+MAX_KEPT_ELEMENTS = 2**26
+"""The number of elements of enclosures that are kept: about 1 GiB."""
+
 MAX_JUDGED_OPERATIONS = 2**38
 """Maximum number of operations of a node, or of its sample, that is judged: each takes several of double."""
 
@@ -436,14 +445,19 @@ class ModelJudge:
         number = unjudged.number
         node = self.nodes[number]
         exposed = self._exposed
+        is_kept = exposed.enclosed is not None and not outputs and self._options.keeps_constants
+        is_kept = is_kept and all(exposed.ways.get(name) is Exposure.CONSTANT for name in known)
         try:
             limit = None if self._options.all_elements or _is_cheap(unjudged) else samples.SAMPLED_ABOVE
-            enclosed = enclose_part(self._scope, node, known, outputs, limit, self._check_size)
+            enclosed = (exposed.enclosed or {}).get(node.output[0]) if is_kept else None
+            enclosed = enclosed or enclose_part(self._scope, node, known, outputs, limit, self._check_size)
         except Unsupported as error:
             return structs.replace(unjudged, reason=str(error))
         except EVALUATION_ERRORS as error:
             reason = f"the reference cannot compute the node: {type(error).__name__}: {error}"
             return structs.replace(unjudged, reason=reason)
+        if is_kept:
+            self._keep(node.output[0], enclosed)
         comparison = NodeComparison.of(
             enclosed,
             lambda name: inferred_shape(self._parts, number, name, known),
@@ -468,6 +482,14 @@ class ModelJudge:
         unjudged = structs.replace(unjudged, type=element_type, segment=tuple(sorted(before)), text=enclosed.change)
         unjudged = structs.replace(unjudged, is_sampled=enclosed.is_sample)
         return verdict_of_comparison(unjudged, comparison)
+
+    def _keep(self, name: str, enclosed: EnclosedPart) -> None:
+        """Keep the enclosures of a node for the next judgement; those that were kept first go."""
+        kept: dict[str, EnclosedPart] | None = self._exposed.enclosed
+        assert kept is not None
+        kept[name] = enclosed
+        while sum(element_count(each) for part in kept.values() for each in part.expected) > MAX_KEPT_ELEMENTS:
+            del kept[next(iter(kept))]
 
     def _check_size(self, part: samples.Sample) -> None:
         """Raise `Unsupported` if the operands and outputs of a part, without constants, are too large."""

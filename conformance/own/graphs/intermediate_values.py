@@ -119,6 +119,9 @@ class ExposedValues:
     others: dict[str, Any] = field(default_factory=dict)
     """The outputs of the original model that are no tensors, by name, and its inputs that are maps."""
 
+    enclosed: dict[str, Any] | None = None
+    """Enclosures of hidden results of constants, by the node's first output; None if they are not kept."""
+
     @property
     def maps(self) -> dict[str, dict[Any, Any]]:
         """The inputs that are maps, by name."""

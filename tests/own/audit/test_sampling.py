@@ -17,7 +17,7 @@ from conformance.exact.judgement.samples import special_places
 from conformance.exact.reference.node_enclosures import NodeScope, enclose
 from conformance.own.audit import node_verdicts
 from conformance.own.audit.node_verdicts import JudgementOptions, NodeVerdict, judge_nodes
-from conformance.own.graphs.intermediate_values import ExposedValues
+from conformance.own.graphs.intermediate_values import ExposedValues, Exposure
 
 
 @pytest.fixture(autouse=True)
@@ -151,6 +151,29 @@ def test_equal_small_nodes_are_judged_once_and_a_different_one_again(monkeypatch
         (2, "c", "wrong"),
         (3, "d", "correct"),
     ]
+
+
+def test_enclosures_of_hidden_constants_are_kept_up_to_a_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = onnx.parser.parse_graph("""
+        g (float[1, 2] x, int8[2, 3] q, int8[2, 3] p, float s) => (float[1, 3] Y) {
+            w = DequantizeLinear (q, s)
+            v = DequantizeLinear (p, s)
+            u = MatMul (x, w)
+            t = MatMul (x, v)
+            Y = Add (u, t)
+        }""")
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+    x, q, p = np.ones((1, 2), np.float32), np.full((2, 3), 3, np.int8), np.full((2, 3), 4, np.int8)
+    values: dict[str, Any] = {"x": x, "q": q, "p": p, "s": np.float32(0.5), "Y": np.full((1, 3), 7, np.float32)}
+    ways = dict.fromkeys(["q", "p", "s"], Exposure.CONSTANT)
+    judged = []
+    for limit, kept in ((100, ["w", "v"]), (6, ["v"])):
+        monkeypatch.setattr(node_verdicts, "MAX_KEPT_ELEMENTS", limit)
+        exposed = ExposedValues(values, ways, [], enclosed={})
+        judged += [judge_nodes(model, exposed) for _ in range(2)]
+        assert list(exposed.enclosed or ()) == kept
+    assert all(each == judge_nodes(model, ExposedValues(values, ways, [])) for each in judged)
+    assert judged[0][-1].verdict is NodeVerdict.CORRECT
 
 
 def test_node_with_too_large_values_is_not_judged(monkeypatch: pytest.MonkeyPatch) -> None:
