@@ -297,7 +297,7 @@ def _fold_normalization(s: Site) -> None:
     scale, shift, mean, variance = (s.operand(s.last, place).astype(np.float64) for place in range(1, 5))
     weights = s.operand(s.first, 1)
     bias = s.operand(s.first, 2)
-    factor = scale / np.sqrt(variance + attribute(s.last, "epsilon", 1e-5))
+    factor = scale / np.sqrt(variance + attribute(s.last, "epsilon", float(np.float32(1e-5))))
     folded = weights * factor.reshape(-1, *[1] * (weights.ndim - 1))
     shifted = ((0 if bias is None else bias) - mean) * factor + shift
     given = {each.name: helper.get_attribute_value(each) for each in s.first.attribute}
@@ -593,8 +593,9 @@ def _is_integer(s: Site) -> bool:
 
 
 def _to_zeros(s: Site) -> None:
-    sizes = s.add_constant(np.array(s.shape(s.last.input[0]), np.int64))
-    s.make("Expand", [s.add_constant(np.zeros((), np.float32)), sizes])
+    sizes = s.add_constant(np.array(s.shape(s.last.output[0]), np.int64))
+    zero = np.zeros((), dtype_of(s.types[s.last.input[0]].elem_type))
+    s.make("Expand", [s.add_constant(zero), sizes])
 
 
 def _no_trips(s: Site) -> bool:
@@ -681,7 +682,7 @@ RULES = (
         ("BatchNormalization",),
         ("Conv",),
         {
-            "known": lambda s: _are_known(s, s.last.input[1:5]) and s.operand(s.first, 1) is not None,
+            "known": lambda s: _are_known(s, [*s.last.input[1:5], *s.first.input[1:]]),
             "not_training": lambda s: not attribute(s.last, "training_mode", 0),
             **FIXED,
         },
@@ -691,7 +692,11 @@ RULES = (
         "slices",
         ("Slice",),
         ("Slice",),
-        {"other_axis": lambda s: _slice_axis(s, s.first) != _slice_axis(s, s.last), **FIXED},
+        {
+            "one_axis": lambda s: all(s.operand(node, 3).size == 1 for node in s.nodes),
+            "other_axis": lambda s: _slice_axis(s, s.first) != _slice_axis(s, s.last),
+            **FIXED,
+        },
         _merge_slices,
     ),
     Rule("concats", ("Concat",), ("Concat",), {"same_axis": _concat_axes}, _merge_concats, (0, 1)),
@@ -783,7 +788,9 @@ RULES = (
         ("Log",),
         ("Softmax",),
         {},
-        lambda s: s.make("LogSoftmax", s.first.input, axis=attribute(s.first, "axis", -1)),
+        lambda s: s.make(
+            "LogSoftmax", s.first.input, **{e.name: helper.get_attribute_value(e) for e in s.first.attribute}
+        ),
     ),
     Rule(
         "quantized_again",
@@ -832,7 +839,11 @@ RULES = (
         _to_constant_shape,
     ),
     Rule(
-        "expands", ("Add", "Mul", "Concat", "MatMul"), ("Expand",), {"other_has_shape": _other_has_shape}, _skip_first
+        "expands",
+        ("Add", "Mul", "Concat", "MatMul"),
+        ("Expand",),
+        {"broadcasts": lambda s: s.last.op_type in ("Add", "Mul"), "other_has_shape": _other_has_shape},
+        _skip_first,
     ),
     Rule(
         "dropouts",
@@ -866,14 +877,21 @@ RULES = (
         "not_less",
         ("Not",),
         ("Less",),
-        {"integers": lambda s: s.types[s.first.input[0]].elem_type in (6, 7)},
+        {
+            "opset": lambda s: next(each.version for each in s.model.opset_import if not each.domain) >= 12,
+            "integers": lambda s: s.types[s.first.input[0]].elem_type in (6, 7),
+        },
         lambda s: s.make("GreaterOrEqual", s.first.input),
     ),
     Rule(
         "differences",
         ("Sub",),
         (),
-        {"equal": lambda s: s.last.input[0] == s.last.input[1], "integers": _is_integer},
+        {
+            "equal": lambda s: s.last.input[0] == s.last.input[1],
+            "integers": _is_integer,
+            "sizes_fixed": lambda s: s.shape(s.last.output[0]) is not None,
+        },
         _to_zeros,
     ),
     Rule(
@@ -986,7 +1004,11 @@ RULES = (
         "times_zero",
         ("Mul",),
         (),
-        {"zero": partial(_is_number, number=0), "integers": _is_integer},
+        {
+            "zero": partial(_is_number, number=0),
+            "integers": _is_integer,
+            "sizes_fixed": lambda s: s.shape(s.last.output[0]) is not None,
+        },
         _to_zeros,
     ),
     Rule(

@@ -22,6 +22,8 @@ from conformance.corpus.factors.wrapping import BuiltModel
 from conformance.corpus.generation.expected_outputs import with_answers
 from conformance.exact.models.model_validity import is_fully_valid
 from generators.eliminate_nop_monotone_argmax.case_texts import CONDITION, VALUES, read_templates
+from generators.patterns.chains import chain_cases, chains
+from generators.patterns.side_by_side import side_by_side
 from generators.patterns.situations import SITUATIONS, situate, situated_cases
 
 if TYPE_CHECKING:
@@ -68,7 +70,8 @@ def cases() -> Iterator[Case]:
             others = [factor for factor, levels in template.factors.items() if row[factor] != levels[0]]
             if len(others) < 2 and not {CONDITION, VALUES} & {*others}:
                 plain.append(made)
-    yield from situated_cases(plain)
+    yield from side_by_side(situated_cases(plain))
+    yield from chain_cases(chains())
 
 
 def _common() -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import random
 from collections import defaultdict
+from itertools import cycle, islice
 from math import gcd
 
 import numpy as np
@@ -12,8 +14,10 @@ from batches import for_each
 from onnx import helper
 
 from conformance.base.verdicts import Level
+from conformance.corpus.cases.case import Case
 from conformance.corpus.factors.connections import join_parts
 from conformance.corpus.factors.covering_array import Declaration, LevelCombination
+from conformance.corpus.generation.expected_outputs import case_files, with_answers
 from conformance.exact.models.input_files import tensor_elements
 from conformance.exact.models.model_building import array_value_info, build_model
 from conformance.exact.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
@@ -45,6 +49,8 @@ from generators.declarations.size_dimensions import (
     tile_to_shape,
 )
 from generators.exact_scalars import MAX_ULP, excludes_float, largest_width, needs_double, with_siblings
+from generators.patterns.chains import ALONG, ARITHMETIC, MOVES, PLANS, STRUCTURES, chain_cases, chains, grow
+from generators.patterns.side_by_side import side_by_side
 from generators.patterns.situations import SITUATIONS, situate
 from generators.training_optimizers.optimizer_sizes import size_cases
 from generators.training_optimizers.table import OPERATORS
@@ -421,6 +427,42 @@ def test_pattern_families_have_valid_models_with_each_condition():
     assert {tag for case in cases for tag in case.tags if tag.startswith("situation=")} == {
         f"situation={name}" for name in SITUATIONS
     }
+
+
+def test_chains_of_operators_are_valid_and_have_answers():
+    for case in chain_cases(islice(chains(), 300)):
+        onnx.checker.check_model(onnx.load_model_from_string(case.model), full_check=True)
+        assert case_files(case, "patterns")
+
+
+def test_chains_have_every_structure_and_most_operators():
+    grown = [
+        (structure, grow(structure, names[:-1], 18, random.Random(str(names))))
+        for _, structure, places in PLANS
+        for names in zip(*map(cycle, places), range(3 * max(map(len, places))), strict=False)
+    ]
+    assert {structure for structure, found in grown if found} == {*STRUCTURES}
+    nodes = {node.op_type for _, found in grown if found for node in found.nodes}
+    assert len(nodes) >= 70
+    assert not {*MOVES, *ALONG, *ARITHMETIC} - nodes
+
+
+FUNCTION_CASE = """<ir_version: 8, opset_import: ["": 17, "acme": 1]>
+one (float[N] X) => (float[N] Y) { Y = acme.F (X) }
+<domain: "acme", opset_import: ["": 17]> F (A) => (B) { B = Neg (A) }"""
+
+
+def test_cases_side_by_side_keep_their_functions_and_answers():
+    model = onnx.parser.parse_model(FUNCTION_CASE).SerializeToString()
+    data = ((np.array([1, 2], np.float32),),)
+    tags = ("pattern", "pass", "one", "situation=s")
+    case = with_answers(Case("test_one", "One", Level.MUST, ("monotone.valid",), tags, model, data))
+    (both,) = side_by_side([case, case])
+    joined = onnx.load_model_from_string(both.model)
+    onnx.checker.check_model(joined, full_check=True)
+    assert [value.name for value in joined.graph.output] == ["Y_1", "Y_2"]
+    assert [function.name for function in joined.functions] == ["F_1", "F_2"]
+    assert [answer.expected.tolist() for answer in both.answers[0]] == [[-1, -2], [-1, -2]]
 
 
 SITUATED = """<ir_version: 8, opset_import: ["": 17]> pattern (float[2,3] X) => (float[2,1] Y)

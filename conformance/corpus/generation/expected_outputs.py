@@ -46,11 +46,16 @@ if TYPE_CHECKING:
 
 
 def with_answers(case: Case) -> Case:
-    """Return a case with the answers of enclosures of its nodes, if the oracle has none or none of level `must`."""
+    """Return a case with its answers: of enclosures of its nodes if the oracle has none or none of level `must`."""
     try:
         found = [answers(case.model, inputs, case.level) for inputs in case.data_sets]
-        if case.level is not Level.MUST or not any(each.indeterminacy for outputs in found for each in outputs):
-            return case
+        every = [each for outputs in found for each in outputs]
+        is_refused = any(map(is_unbounded, every))  # `case_files` refuses it
+        if case.level is not Level.MUST:
+            exact = tuple(tuple(map(_bit_exact, outputs)) for outputs in found)
+            return case if is_refused else replace(case, answers=exact)
+        if not any(each.indeterminacy for each in every):
+            return case if is_refused else replace(case, answers=tuple(map(tuple, found)))
     except Unsupported:
         pass
     model = onnx.load_model_from_string(case.model)
@@ -86,7 +91,7 @@ def case_files(case: Case, generator: str) -> dict[str, bytes]:
         given_answers = case.answers[number] if case.answers else _answers(case, inputs)
         outputs = list(zip(names, given_answers, strict=not case.is_invalid))
         _check_declared_outputs(case, model, outputs)
-        if outputs and all(_is_unbounded(answer) for _, answer in outputs):
+        if outputs and all(is_unbounded(answer) for _, answer in outputs):
             raise CaseError("output-unbounded", case=case.id)
         files |= _data_set(f"test_data_set_{number}", given, outputs)
         hazard = case.hazards[number] if case.hazards else None
@@ -153,12 +158,12 @@ def _answers(case: Case, inputs: Sequence[Array]) -> list[Answer]:
     for answer in outputs:
         if case.level is Level.MUST and answer.indeterminacy:
             raise CaseError("must-ambiguous", case=case.id, indeterminacy=answer.indeterminacy)
-        if _is_unbounded(answer):
+        if is_unbounded(answer):
             raise CaseError("output-unbounded", case=case.id)
     return outputs if case.level is Level.MUST else [_bit_exact(answer) for answer in outputs]
 
 
-def _is_unbounded(answer: Answer) -> bool:
+def is_unbounded(answer: Answer) -> bool:
     """Return whether every value of every element is admissible, so that nothing would be judged."""
     return answer.bound is not None and bool(answer.bound.size) and bool(np.isinf(answer.bound).all())
 
