@@ -288,7 +288,7 @@ def _inputs_of_calls(referee: _Referee, count: int, like: Values | None, salt: s
 
     every: list[DrawnShape] = []
     refused: list[DrawnShape] = []
-    types = default_types(operator) if options["types"] is None else element_types(options["types"])
+    types = default_types(operator, attributes) if options["types"] is None else element_types(options["types"])
     shapes = islice(
         drawn_shapes(operator, options["opset"], types, where, salt, attributes), MAX_DRAWS_PER_SHAPE * count
     )

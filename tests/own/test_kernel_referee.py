@@ -656,6 +656,43 @@ def test_mistake_of_legal_shapes_or_of_two_options_is_detected(operator, kernel,
         assert judge_kernel(kernel, operator, salt="a", **small, **attributes).faults
 
 
+def encoded(texts, values):
+    return np.array([values.get(each, -1) for each in texts.ravel().tolist()], np.int64).reshape(texts.shape)
+
+
+@pytest.mark.parametrize(("name", "keys"), [("strings", ["a", "b"]), ("int64s", [5, 6]), ("floats", [0.25, -3.0])])
+def test_keys_of_a_label_encoder_are_drawn(name, keys):
+    attributes = {f"keys_{name}": keys, "values_int64s": [3, 4], "count": 3}
+    right = dict(zip(keys, (3, 4), strict=True))
+    assert judge_kernel(partial(encoded, values=right), "LabelEncoder", **attributes)
+    assert judge_kernel(partial(encoded, values={**right, keys[1]: 3}), "LabelEncoder", **attributes).faults
+
+
+def multiplies_integers(a, b, a_zero=None, b_zero=None, loses_rows=False):
+    if loses_rows and not a.size and a_zero is not None and a_zero.ndim == 1:
+        return np.zeros((1, b.shape[-1]), np.int32)
+    if a_zero is not None and a_zero.ndim == 1:
+        a_zero = a_zero[:, None]
+    wide = [
+        each.astype(np.int32) - (0 if zero is None else zero.astype(np.int32))
+        for each, zero in ((a, a_zero), (b, b_zero))
+    ]
+    return np.matmul(*wide)
+
+
+def test_zero_points_by_row_are_drawn_with_axes_and_without_rows():
+    called = []
+
+    def kernel(*inputs):
+        called.append([None if each is None else each.shape for each in inputs])
+        return multiplies_integers(*inputs)
+
+    assert judge_kernel(kernel, "MatMulInteger", salt="1")
+    assert any(len(each) > 2 and each[2] and len(each[2]) == 4 for each in called)
+    assert any(len(each) > 2 and each[2] == (0,) for each in called)
+    assert judge_kernel(partial(multiplies_integers, loses_rows=True), "MatMulInteger", salt="1").faults
+
+
 def test_types_of_an_operator_without_float_are_its_own():
     assert judge_kernel(np.logical_not, "Not", count=3)
     assert judge_kernel(np.bitwise_not, "BitwiseNot", count=3)

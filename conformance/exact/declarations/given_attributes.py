@@ -48,12 +48,12 @@ def _are_equal(value: Any, other: Any) -> bool:
 
 
 def declarations_for(operator: str, given: Mapping[str, Any]) -> tuple[OperatorDeclaration, ...]:
-    """Return the declarations of an operator, with one that is made for a given equation of Einsum.
+    """Return the declarations of an operator, with those that are made for a given equation, or for given keys.
 
     Raises:
         UsageError: the operator has no declaration.
     """
-    every = declarations_of(operator)
+    every = (*declarations_of(operator), *keyed_declarations(operator, given))
     equation = given.get("equation")
     if operator != "Einsum" or not isinstance(equation, str):
         return every
@@ -70,6 +70,52 @@ def declarations_for(operator: str, given: Mapping[str, Any]) -> tuple[OperatorD
         inputs=tuple(f"X{place}: T[{shape}]" for place, shape in enumerate(shapes)),
     )
     return (*every, own)
+
+
+_KEYS = {
+    "keys_strings": "string",
+    "keys_int64s": "int64",
+    "keys_floats": "float",
+    "cats_strings": "string",
+    "cats_int64s": "int64",
+}
+"""The element type of an input of which an attribute has the keys."""
+
+_OTHER_KEYS = {"string": ("", "another text"), "int64": (7, -7), "float": (0.75, -7.0)}
+"""Elements that are drawn beside the keys, by type."""
+
+
+def keyed_declarations(operator: str, given: Mapping[str, Any]) -> list[OperatorDeclaration]:
+    """Return declarations whose input has given keys as elements, and others; none for other attributes.
+
+    A key that begins with `=` would be read as a size, so there is none for it.
+    """
+    every = declarations_of(operator)
+    listed = {_KEYS[name]: tuple(each) for name, each in given.items() if name in _KEYS and len(each)}
+    if isinstance(given.get("keys_tensor"), np.ndarray):
+        listed[type_name(given["keys_tensor"].dtype)] = tuple(given["keys_tensor"].ravel().tolist())
+    attributes: dict[str, tuple[Option, ...]] = {name: (_given_option(each),) for name, each in given.items()}
+    texts = [each for value in given.values() for each in np.ravel(np.array(value, object))]
+    if any(isinstance(each, str) and each.startswith("=") for each in texts):
+        return []
+    return [
+        OperatorDeclaration(
+            names=(operator,),
+            domain=every[0].domain,
+            opsets=tuple({opset for each in every for opset in each.opsets}),
+            attributes=attributes,
+            inputs=(f"X: {type}[S...]",),
+            values={"X": Rule(options=(*keys, *_OTHER_KEYS.get(type, (9,))))},
+        )
+        for type, keys in listed.items()
+    ]
+
+
+def _given_option(value: Any) -> Option:
+    """Return the option of an attribute that has a given value."""
+    if isinstance(value, np.ndarray):
+        return Rule(tensor=type_name(value.dtype), lists=(tuple(value.ravel().tolist()),))
+    return tuple(value) if isinstance(value, list) else value
 
 
 def depends_on_sizes(option: Option | None) -> bool:

@@ -27,7 +27,12 @@ from conformance.exact.declarations.exact_sums import (
     exact_sums,
     probed_terms,
 )
-from conformance.exact.declarations.given_attributes import best_fitting, declarations_for, default_attributes
+from conformance.exact.declarations.given_attributes import (
+    best_fitting,
+    declarations_for,
+    default_attributes,
+    keyed_declarations,
+)
 from conformance.exact.declarations.hard_values import (
     EQUAL_ELEMENTS,
     EXTREMES,
@@ -498,8 +503,13 @@ def drawn_shapes(
             raise UsageError("no-hard-inputs", operator=operator, count=MAX_DRAWS)
 
 
-def default_types(operator: str) -> tuple[str, ...]:
-    """Return `float` if an operator takes it or has no schema, and otherwise nothing, which leaves all types."""
+def default_types(operator: str, attributes: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return `float` if an operator takes it or has no schema, and otherwise nothing, which leaves all types.
+
+    An operator whose attributes have keys has the types of the keys.
+    """
+    if keyed := keyed_declarations(operator, attributes):
+        return tuple(each.operands()[0].type for each in keyed)
     schema = _schema(operator, _version(operator, None))
     takes_float = schema is None or any("tensor(float)" in each.types for each in schema.inputs)
     return ("float",) if takes_float else ()
