@@ -261,3 +261,15 @@ def test_masks_of_attention_differ_by_sample_and_head():
     assert {(2, 1), (1, 2), (1, 4)} & shapes
     assert any(len(each) == 2 and min(each) > 1 for each in shapes)
     assert all(each.ndim in (2, 3, 4) for each in masks)
+
+
+@pytest.mark.long
+def test_scores_that_masks_hide_keep_their_size():
+    largest = []
+
+    def refuse(query, key, value, mask=None, past_key=None, *_):
+        largest.extend(np.abs(each).max(initial=0) for each in (query, key, past_key) if each is not None)
+        raise NotImplementedError
+
+    judge_kernel(refuse, "Attention", count=1, salt="1", where=lambda inputs: len(inputs) == 6)
+    assert max(largest) < 100
