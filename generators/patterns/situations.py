@@ -438,6 +438,37 @@ def in_function(model: onnx.ModelProto, inputs: Inputs) -> set[str]:
     return found if inputs else set()
 
 
+PARAMETER_TYPES = frozenset({onnx.AttributeProto.INT, onnx.AttributeProto.INTS, onnx.AttributeProto.FLOAT})
+"""Types of attributes that become attributes of a function."""
+
+
+def function_parameters(model: onnx.ModelProto, inputs: Inputs) -> set[str]:
+    """Put the nodes into a function; attributes of nodes are its attributes, and omitted operands its inputs."""
+    if not in_function(model, inputs):
+        return set()
+    model.ir_version = max(model.ir_version, 9)
+    first, second = model.graph.node
+    function = model.functions[0]
+    found = set()
+    for number, node in enumerate(function.node):
+        for each in node.attribute:
+            if each.type in PARAMETER_TYPES and node.op_type != "Constant":
+                found.add(f"{node.op_type} {each.name}")
+                default = copy_of(each)
+                default.name = f"{each.name}_{number}"
+                function.attribute_proto.append(default)
+                second.attribute.append(default)
+                each.CopyFrom(onnx.AttributeProto(name=each.name, type=each.type, ref_attr_name=default.name))
+        for place, name in enumerate(node.input):
+            if not name:
+                found.add(f"{node.op_type} without {place}")
+                node.input[place] = f"omitted_{number}_{place}"
+                function.input.insert(0, node.input[place])
+                for call in (first, second):
+                    call.input.insert(0, "")
+    return found
+
+
 SITUATIONS: Mapping[str, tuple[str, Change]] = {
     "defaults": ("constants that a caller can replace", defaults),
     "late_operands": ("an operand that is computed late", late_operands),
@@ -457,6 +488,7 @@ SITUATIONS: Mapping[str, tuple[str, Change]] = {
     "in_branch": ("in a branch", in_branch),
     "in_loop": ("in the body of a Loop", in_loop),
     "in_function": ("in a function that is called twice", in_function),
+    "function_parameters": ("in a function with attributes and omitted inputs", function_parameters),
 }
 """The situations by name: a title, and the function that changes a model and its inputs, and returns the places."""
 

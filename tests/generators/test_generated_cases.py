@@ -52,6 +52,7 @@ from generators.exact_scalars import MAX_ULP, excludes_float, largest_width, nee
 from generators.patterns.chains import ALONG, ARITHMETIC, MOVES, PLANS, STRUCTURES, chain_cases, chains, grow
 from generators.patterns.side_by_side import side_by_side
 from generators.patterns.situations import SITUATIONS, situate
+from generators.patterns.surroundings import SURROUNDINGS
 from generators.training_optimizers.optimizer_sizes import size_cases
 from generators.training_optimizers.table import OPERATORS
 
@@ -447,6 +448,14 @@ def test_chains_have_every_structure_and_most_operators():
     assert not {*MOVES, *ALONG, *ARITHMETIC} - nodes
 
 
+def test_surroundings_keep_the_model_valid_and_add_answers():
+    for surround in SURROUNDINGS:
+        model = onnx.parser.parse_model(SITUATED)
+        added = surround(model)
+        onnx.checker.check_model(model, full_check=True)
+        assert len(model.graph.output) == 1 + len(added)
+
+
 FUNCTION_CASE = """<ir_version: 8, opset_import: ["": 17, "acme": 1]>
 one (float[N] X) => (float[N] Y) { Y = acme.F (X) }
 <domain: "acme", opset_import: ["": 17]> F (A) => (B) { B = Neg (A) }"""
@@ -487,6 +496,7 @@ SITUATED_TEXTS = {
     "in_branch": "Y_outside = If (taken)",
     "in_loop": "Y_outside = Loop (trips, running)",
     "in_function": "Y_again = acme.Pattern (X)",
+    "function_parameters": "axes: ints = @axes_",
 }
 
 

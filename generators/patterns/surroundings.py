@@ -1,0 +1,89 @@
+"""Surroundings of a graph that no pass may confuse with it: names, texts, declarations and initializers.
+
+A pass that keeps the values of its pattern can still lose or confuse what is around the pattern. A surrounding changes
+a model in place, and returns the answers of the outputs that it adds. `SURROUNDINGS` has them in the order of turns.
+"""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import TYPE_CHECKING
+
+import onnx
+
+from conformance.corpus.generation.expected_outputs import enclosed_answers
+from conformance.exact.models.graphs import infer_shapes
+from conformance.exact.models.renaming import Renamer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from conformance.exact.reference.oracle import Answer
+
+CONSTANTS = """<ir_version: 9, opset_import: ["": 17]> constants ()
+=> (string[3] all_words, float[2] kept, float[2] sums, float[2] infinities)
+<string[1] word = {"a"}, string[1] other_word = {"b"}, string[1] same_word = {"a"}, float[2] kept = {1, 2},
+ float[2] unused = {3, 4}, float[2] equal = {1, 2}, float[2] zeros = {-0.0, 0.0}, float[2] other_zeros = {0.0, 0.0}>
+{
+  all_words = Concat <axis = 0> (word, other_word, same_word)
+  sums = Add (kept, equal)
+  inverses = Reciprocal (zeros)
+  infinities = Div (inverses, other_zeros)
+}"""
+"""Initializers that are equal, nearly equal, unused, or an output of the graph."""
+
+
+def add_constants(model: onnx.ModelProto) -> Sequence[Answer]:
+    """Add the nodes and initializers of `CONSTANTS`."""
+    other = onnx.parser.parse_model(CONSTANTS)
+    for name in ("node", "initializer", "output"):
+        getattr(model.graph, name).extend(getattr(other.graph, name))
+    return enclosed_answers(other, [])
+
+
+def describe(model: onnx.ModelProto) -> Sequence[Answer]:
+    """Add texts and metadata to the model, to the graph and to its nodes."""
+    model.doc_string = "a model"
+    model.model_version = 3
+    model.producer_name = "a producer"
+    model.graph.doc_string = "a graph"
+    for number, place in enumerate((model, model.graph, *model.graph.node)):
+        place.metadata_props.add(key="place", value=str(number))
+    return ()
+
+
+def declare_values(model: onnx.ModelProto) -> Sequence[Answer]:
+    """Declare the types of all values, and give each node the name of its first result."""
+    model.graph.value_info.extend(infer_shapes(model).graph.value_info)
+    for node in model.graph.node:
+        node.name = node.output[0]
+    return ()
+
+
+def give_usual_names(model: onnx.ModelProto) -> Sequence[Answer]:
+    """Give the values names that programs choose for results: v0, v1 and so on, first of all to the inputs."""
+    numbers = count()
+    Renamer(lambda _: f"v{next(numbers)}").rename_graph(model.graph, {}, lambda _: f"v{next(numbers)}")
+    return ()
+
+
+def give_numbers_as_names(model: onnx.ModelProto) -> Sequence[Answer]:
+    """Give the values numbers as names, and all nodes one name."""
+    numbers = count()
+    Renamer(lambda _: str(next(numbers))).rename_graph(model.graph, {}, lambda _: str(next(numbers)))
+    for node in model.graph.node:
+        node.name = "node"
+    return ()
+
+
+SURROUNDINGS: Sequence[Callable[[onnx.ModelProto], Sequence[Answer]]] = (
+    lambda _: (),
+    add_constants,
+    lambda _: (),
+    describe,
+    give_usual_names,
+    lambda _: (),
+    declare_values,
+    give_numbers_as_names,
+)
+"""The surroundings of models in turn; in some turns there is none."""
