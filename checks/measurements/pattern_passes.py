@@ -128,7 +128,7 @@ class Site:
     def add_constant(self, array: Array) -> str:
         """Add an initializer, and return its name."""
         name = f"added_{len(self.graph.initializer)}"
-        self.graph.initializer.append(tensor_of(np.ascontiguousarray(array), name))
+        self.graph.initializer.append(tensor_of(np.asarray(array, order="C"), name))
         return name
 
     def make(self, op_type: str, inputs: Sequence[str], domain: str = "", **attributes: Any) -> None:
