@@ -26,6 +26,12 @@ class TestList:
         assert placed.startswith("0 cases\n  scope: main, if_then, ")
         assert re.search(r"\n  0 of \d+ triples", placed)
 
+    def test_coverage_of_another_corpus_is_refused(self, command, corpus_copy):
+        manifest = corpus_copy / "manifest.json"
+        manifest.write_text(manifest.read_text().replace('"format": 1,', '"format": 1, "name": "onnx",', 1))
+        refused = command("list", "--coverage", "--data", corpus_copy)
+        assert_bad_input(refused, "usage.coverage-of-another-corpus", "onnx")
+
     @pytest.mark.parametrize("is_checkout", [True, False])
     def test_coverage_is_offered_only_in_a_checkout(self, command, monkeypatch, is_checkout):
         monkeypatch.setattr("conformance.commands.command_options.has_generators", lambda: is_checkout)

@@ -39,8 +39,10 @@ def coverage_lines(corpus: Corpus) -> Iterator[str]:
     """Return the lines of the coverage of the combinations of factors that the generators declare.
 
     Raises:
-        UsageError: the suite is not run from a checkout.
+        UsageError: the suite is not run from a checkout, or the corpus has cases of other generators.
     """
+    if corpus.name:
+        raise UsageError("coverage-of-another-corpus", path=corpus.path, name=corpus.name)
     declarations = bundled_package()
     if declarations is None:
         raise UsageError("checkout-required")
