@@ -632,10 +632,25 @@ def makes_an_axis_of_a_sum_without_axes(data, axes=None):
     return result.reshape(1) if data.ndim == 0 else np.asarray(result)
 
 
+def reverses_a_vector(a, b):
+    return np.matmul(a[::-1], b) if (a.ndim, b.ndim) == (1, 2) else np.matmul(a, b)
+
+
+def takes_a_bound_without_its_sign(data, low=None, high=None):
+    return np.minimum(np.maximum(data, -np.inf if low is None else np.abs(low)), np.inf if high is None else high)
+
+
+def rounds_the_number_of_steps_down(start, limit, step):
+    return (start + np.arange(max(0, int((limit - start) / step))) * step).astype(start.dtype)
+
+
 @pytest.mark.parametrize(
     ("operator", "kernel", "attributes"),
     [
         ("Add", aligns_on_the_left, {}),
+        ("MatMul", reverses_a_vector, {}),
+        ("Clip", takes_a_bound_without_its_sign, {}),
+        ("Range", rounds_the_number_of_steps_down, {}),
         ("Mul", takes_the_first_row_of_a_batch, {}),
         ("Gemm", leaves_the_summand_out_without_terms, {}),
         ("Gather", keeps_an_axis_of_a_scalar_index, {}),
