@@ -42,6 +42,9 @@ if TYPE_CHECKING:
 LEAST_DETECTED = 0.97
 """Share of the mutants that the corpus must detect."""
 
+UNDETECTED = (Verdict.PASS, Verdict.SKIPPED)
+"""Verdicts that show no mistake: the rewrite is right, or its outputs cannot be judged."""
+
 
 @dataclass
 class Site:
@@ -1046,7 +1049,9 @@ def main(tasks: Mapping[str, OptimizerTask]) -> int:
                 continue
             fired += 1
             outcome = judge_rewrite(rule.optimize, (), task)
-            if outcome.verdict is not Verdict.PASS:
+            if outcome.verdict is Verdict.SKIPPED:
+                counts["not judged"] += 1
+            elif outcome.verdict is not Verdict.PASS:
                 counts["wrong"] += 1
                 print(f"correct pass {rule.name} fails {id}: {outcome.message}")
         counts["correct"] += 1
@@ -1064,7 +1069,7 @@ def main(tasks: Mapping[str, OptimizerTask]) -> int:
                 continue
             counts["mutants"] += 1
             verdicts = ((id, judge_rewrite(optimize, (), task)) for id, task in wider)
-            found = next((id for id, outcome in verdicts if outcome.verdict is not Verdict.PASS), None)
+            found = next((id for id, outcome in verdicts if outcome.verdict not in UNDETECTED), None)
             counts["detected"] += found is not None
             if found is not None:
                 print(f"  {rule.name} without {name}: detected by {found}")
@@ -1072,7 +1077,7 @@ def main(tasks: Mapping[str, OptimizerTask]) -> int:
                 print(f"  {rule.name} without {name}: not detected, {len(wider)} further cases: {wider[0][0]}")
     share = counts["detected"] / max(counts["mutants"], 1)
     print(f"{counts['detected']} of {counts['mutants']} mutants detected ({share:.1%}), {counts['equal']} never differ")
-    print(f"{counts['correct']} correct passes, {counts['wrong']} failures")
+    print(f"{counts['correct']} correct passes, {counts['wrong']} failures, {counts['not judged']} not judged")
     return int(bool(counts["wrong"]) or share < LEAST_DETECTED)
 
 

@@ -1,4 +1,4 @@
-"""Surroundings of a graph that no pass may confuse with it: names, texts, declarations and initializers.
+"""Surroundings of a graph that no pass may confuse with it: names, texts and initializers.
 
 A pass that keeps the values of its pattern can still lose or confuse what is around the pattern. A surrounding changes
 a model in place, and returns the answers of the outputs that it adds. `SURROUNDINGS` has them in the order of turns.
@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import onnx
 
 from conformance.corpus.generation.expected_outputs import enclosed_answers
-from conformance.exact.models.graphs import infer_shapes
 from conformance.exact.models.renaming import Renamer
 
 if TYPE_CHECKING:
@@ -52,9 +51,11 @@ def describe(model: onnx.ModelProto) -> Sequence[Answer]:
     return ()
 
 
-def declare_values(model: onnx.ModelProto) -> Sequence[Answer]:
-    """Declare the types of all values, and give each node the name of its first result."""
-    model.graph.value_info.extend(infer_shapes(model).graph.value_info)
+def name_nodes(model: onnx.ModelProto) -> Sequence[Answer]:
+    """Give each node the name of its first result.
+
+    No value is declared: whether a declaration may outlive its value is not what the patterns judge.
+    """
     for node in model.graph.node:
         node.name = node.output[0]
     return ()
@@ -83,7 +84,7 @@ SURROUNDINGS: Sequence[Callable[[onnx.ModelProto], Sequence[Answer]]] = (
     describe,
     give_usual_names,
     lambda _: (),
-    declare_values,
+    name_nodes,
     give_numbers_as_names,
 )
 """The surroundings of models in turn; in some turns there is none."""
