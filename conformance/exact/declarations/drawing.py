@@ -54,6 +54,9 @@ MAX_ELEMENTS = 20_000
 MAX_SIZED_ELEMENTS = 2**18
 """Maximum number of elements of an operand whose sizes the caller chooses."""
 
+MAX_OPERANDS = 33
+"""Maximum number of repeated operands of a node whose sizes the caller chooses."""
+
 MAX_DISTINCT_STEPS = 2**20
 """Largest product of the numbers of drawn integers and of their options that are drawn one after another."""
 
@@ -289,7 +292,8 @@ class _Draft:
         is_free = self.size_of is not None and not isinstance(given, Rule) and max(options) > MAX_FEW
         if not is_free or self.size_of is None:
             return size
-        return min(self.size_of(name, size), self.declaration.most.get(name, MAX_SIZED_ELEMENTS))
+        most = MAX_OPERANDS if name == "count" else MAX_SIZED_ELEMENTS
+        return min(self.size_of(name, size), self.declaration.most.get(name, most))
 
     def expression(self, text: str | int) -> int:
         """Return the value of an expression."""
