@@ -39,6 +39,12 @@ from conformance.exact.judgement.hard_inputs import (
     many_elements,
     more_axes,
 )
+from conformance.exact.judgement.operand_relations import (
+    broadcast_squares,
+    neutral_operands,
+    special_operand,
+    structured_matrices,
+)
 from conformance.exact.judgement.operator_call import call_of_operator
 from conformance.exact.judgement.option_pairs import option_pairs
 from conformance.exact.models.arrays import is_floating, type_name
@@ -65,10 +71,14 @@ KERNEL_ADAPTER = "conformance.subjects.adapters.kernel:KernelBackend"
 OTHER_INPUTS = (
     (equal_sizes, 4),
     (equal_elements, 8),
-    (large_sizes, 1),
+    (large_sizes, 3),
     (more_axes, 1),
     (many_elements, 1),
     (long_sums, 1),
+    (broadcast_squares, 3),
+    (structured_matrices, 3),
+    (special_operand, 3),
+    (neutral_operands, 3),
 )
 """Other sizes or elements, and the number of drawn shapes that get them: equal sizes can be right for some options."""
 
@@ -276,7 +286,7 @@ def _inputs_of_calls(referee: _Referee, count: int, like: Values | None, salt: s
     A set of elements has a kind: few elements of small shapes are NaN, infinite or large, so the largest shape has each
     kind, as has the largest one of each element type. Then come calls with each pair of options of the declarations,
     with equal sizes of all axes, with a large axis, with four and five axes, with many elements, and with exact sums of
-    many terms, if the operator computes sums.
+    many terms, if the operator computes sums. The last ones have operands with a special relation.
     """
     operator = referee.operator
     where = options["where"]
@@ -321,7 +331,7 @@ def _inputs_of_calls(referee: _Referee, count: int, like: Values | None, salt: s
     for more, most in OTHER_INPUTS:
         if more in (many_elements, long_sums):
             every.sort(key=_is_narrow)
-        chosen = _of_each_form(every) if more is equal_elements else every
+        chosen = OF_EACH[more](every) if more in OF_EACH else every
         resized = ([*accepted(more(drawn, f"{salt}/{more.__name__}"))] for drawn in chosen)
         yield from chain.from_iterable(islice(filter(None, resized), most))
     if like is not None:
@@ -348,6 +358,20 @@ def _of_each_form(every: Sequence[DrawnShape]) -> list[DrawnShape]:
     for each in every:
         found.setdefault(tuple(None if array is None else array.ndim for array in each.inputs), each)
     return [*found.values()]
+
+
+def _of_each_declaration(every: Sequence[DrawnShape]) -> list[DrawnShape]:
+    """Return the first drawn shape of each declaration that has the most inputs."""
+    found: dict[int, DrawnShape] = {}
+    for each in sorted(every, key=lambda each: -sum(array is not None for array in each.inputs)):
+        found.setdefault(id(each.declaration), each)
+    return [*found.values()]
+
+
+OF_EACH = {equal_elements: _of_each_form} | dict.fromkeys(
+    (large_sizes, broadcast_squares, structured_matrices, special_operand, neutral_operands), _of_each_declaration
+)
+"""How drawn shapes are chosen for inputs that depend on the form of the operands."""
 
 
 def _types_of(drawn: DrawnShape) -> tuple[str, ...]:

@@ -644,6 +644,43 @@ def rounds_the_number_of_steps_down(start, limit, step):
     return (start + np.arange(max(0, int((limit - start) / step))) * step).astype(start.dtype)
 
 
+def transposes_an_outer_difference(a, b):
+    result = np.subtract(a, b)
+    is_outer = a.ndim == b.ndim == 2 and 1 in a.shape and 1 in b.shape and result.shape[0] == result.shape[1] > 1
+    return result.T.copy() if is_outer and a.shape != b.shape else result
+
+
+def aligns_a_condition_on_the_left(condition, x, y):
+    shape = np.broadcast_shapes(condition.shape, x.shape, y.shape)
+    is_square = condition.ndim == 1 and shape == (condition.shape[0],) * 2
+    return np.where(condition[:, None] if is_square else condition, x, y)
+
+
+def transposes_beside_a_symmetric_operand(a, b):
+    result = np.matmul(a, b)
+    is_square = a.ndim == b.ndim == 2 and result.shape == b.shape == b.T.shape and b.size > 1
+    return result.T.copy() if is_square and np.array_equal(b, b.T) else result
+
+
+def loses_the_last_tile_of_columns(a, b):
+    result = np.matmul(a, b)
+    if b.ndim > 1 and result.shape[-1] > 32:
+        result[..., result.shape[-1] // 32 * 32 :] = 0
+    return result
+
+
+def loses_a_nan_of_the_summand(a, b, c=None):
+    result = a @ b
+    return result if c is None else (result + np.where(np.isnan(c), 0, c)).astype(a.dtype)
+
+
+def copies_beside_neutral_operands(x, scale, shift, mean, variance):
+    if (scale == 1).all() and (shift == 0).all() and (mean == 0).all() and (variance == 1).all():
+        return x.copy()
+    scale, shift, mean, variance = (each.reshape(-1, *[1] * (x.ndim - 2)) for each in (scale, shift, mean, variance))
+    return ((x - mean) / np.sqrt(variance + 0.1) * scale + shift).astype(x.dtype)
+
+
 @pytest.mark.parametrize(
     ("operator", "kernel", "attributes"),
     [
@@ -669,6 +706,22 @@ def test_mistake_of_legal_shapes_or_of_two_options_is_detected(operator, kernel,
     with np.errstate(all="ignore"):
         small = {"where": lambda inputs: sum(each.size for each in inputs if each is not None) < 100}
         assert judge_kernel(kernel, operator, salt="a", **small, **attributes).faults
+
+
+@pytest.mark.parametrize(
+    ("operator", "kernel", "attributes"),
+    [
+        ("Sub", transposes_an_outer_difference, {}),
+        ("Where", aligns_a_condition_on_the_left, {}),
+        ("MatMul", transposes_beside_a_symmetric_operand, {}),
+        ("MatMul", loses_the_last_tile_of_columns, {}),
+        ("Gemm", loses_a_nan_of_the_summand, {}),
+        ("BatchNormalization", copies_beside_neutral_operands, {"epsilon": 0.1}),
+    ],
+)
+def test_mistake_of_a_relation_of_operands_is_detected(operator, kernel, attributes):
+    with np.errstate(all="ignore"):
+        assert judge_kernel(kernel, operator, salt="b", count=3, **attributes).faults
 
 
 def encoded(texts, values):

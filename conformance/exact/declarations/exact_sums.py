@@ -274,6 +274,22 @@ SUMS = frozenset(
 )
 """Operators whose bounds grow with the number of terms, and that exact sums judge within few roundings."""
 
+PRODUCTS = frozenset(
+    {
+        "Conv",
+        "ConvInteger",
+        "ConvTranspose",
+        "Einsum",
+        "FusedMatMul",
+        "Gemm",
+        "MatMul",
+        "MatMulInteger",
+        "QLinearConv",
+        "QLinearMatMul",
+    }
+)
+"""Operators that compute products of matrices or convolutions."""
+
 _SHARES = frozenset({"LogSoftmax", "ReduceLogSumExp", "Softmax"})
 
 _MOMENTS = frozenset(

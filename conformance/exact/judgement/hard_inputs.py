@@ -6,10 +6,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count as numbers_from
-from itertools import islice
+from itertools import islice, product
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -256,7 +256,7 @@ def equal_elements(drawn: DrawnShape, salt: str) -> Iterator[list[Array | None]]
     for inputs, number in [*numbers, (square, 0)]:
         if inputs is not None:
             call = call_of_operator(drawn.operator, inputs, drawn.attributes, opset=drawn.opset)
-            yield _with_numbers(call, salt, partial(_equal_elements, number))
+            yield with_numbers(call, salt, partial(_equal_elements, number))
 
 
 def _equal_elements(number: int, _: str, array: Array, kind: str) -> Array:
@@ -272,11 +272,21 @@ def large_sizes(drawn: DrawnShape, salt: str) -> Iterator[list[Array | None]]:
     of `equal_sizes`.
     """
     for name in drawn.size_names:
-        other = _first_resized(drawn, (_with_sizes({name: large}) for large in LARGE_SIZES), MAX_RESIZED_ELEMENTS)
+        other = _first_resized(drawn, _large_sizes(name), MAX_RESIZED_ELEMENTS)
         if other is not None:
             yield from islice(drawn.like(other, f"{salt}/{name}"), 1)
             call = call_of_operator(drawn.operator, other, drawn.attributes, opset=drawn.opset)
-            yield _with_numbers(call, f"{salt}/{name}", _magnitudes)
+            yield with_numbers(call, f"{salt}/{name}", _magnitudes)
+
+
+def _large_sizes(long: str) -> Iterator[SizeOf]:
+    """Yield functions of sizes, of which the one with a name is large; then the other ones are small."""
+    for most, large in product((None, 2), LARGE_SIZES):
+
+        def size_of(name: str, size: int, large: int = large, most: int | None = most) -> int:
+            return large if name == long else size if most is None or name == "r" else min(size, most)
+
+        yield size_of
 
 
 def _first_resized(drawn: DrawnShape, every: Iterable[SizeOf], most: int, least: int = 0) -> list[Array | None] | None:
@@ -308,7 +318,7 @@ def many_elements(drawn: DrawnShape, salt: str) -> Iterator[list[Array | None]]:
         if _output_elements(call) <= MAX_MANY_ELEMENTS:
             yield from islice(drawn.like(other, f"{salt}/{name}", 1), 1)
             for number in range(EXTREMES):
-                yield _with_numbers(call, f"{salt}/{name}", partial(_late_extremes, number))
+                yield with_numbers(call, f"{salt}/{name}", partial(_late_extremes, number))
 
 
 def _many_sizes(long: str, salt: str) -> Iterator[SizeOf]:
@@ -349,7 +359,7 @@ def all_magnitudes(drawn: DrawnShape, salt: str) -> Iterator[list[Array | None]]
     """Yield inputs of a drawn shape with numbers of all magnitudes, and those with a large axis; as `equal_sizes`."""
     call = call_of_operator(drawn.operator, drawn.inputs, drawn.attributes, opset=drawn.opset)
     for number in range(RESIZED_CALLS):
-        yield _with_numbers(call, f"{salt}/{number}", _magnitudes)
+        yield with_numbers(call, f"{salt}/{number}", _magnitudes)
     yield from islice(large_sizes(drawn, salt), 1, 2)
 
 
@@ -366,7 +376,7 @@ def _count(inputs: Sequence[Array | None]) -> int:
     return sum(each.size for each in inputs if each is not None)
 
 
-def _with_numbers(call: OperatorCall, salt: str, draw: Callable[[str, Array, str], Array]) -> list[Array | None]:
+def with_numbers(call: OperatorCall, salt: str, draw: Callable[[str, Array, str], Array]) -> list[Array | None]:
     """Return the inputs of a call, of which a function draws the free ones from a text, the array and the kind."""
     node = call.model.graph.node[0]
     kinds = free_operands(node, main_opset(call.model), call.values, ())
@@ -434,14 +444,23 @@ class DrawnShape:
 
     def resized(self, size_of: SizeOf, most: int, least: int = 0) -> list[Array | None] | None:
         """Return inputs with other sizes; None if they are invalid, not judged, or have too many or few elements."""
+        other = self.redrawn(size_of, most, least=least)
+        shapes = [each.shape for each in self.inputs if each is not None]
+        if other is None or shapes == [each.shape for each in other.inputs if each is not None]:
+            return None
+        return other.inputs
+
+    def redrawn(
+        self, size_of: SizeOf, most: int, chosen: Mapping[str, int] | None = None, *, least: int = 0
+    ) -> DrawnShape | None:
+        """Return a drawn shape with other sizes and other options of some choices; None as for `resized`."""
         try:
-            node = self.draw(size_of=size_of)
+            node = self.draw(size_of=size_of, chosen={**self.draw.keywords["chosen"], **(chosen or {})})
         except InvalidNodeError:
             return None
-        inputs = _inputs_of(node)
-        shapes = [each.shape for each in self.inputs if each is not None]
-        is_other = shapes != [each.shape for each in inputs if each is not None] and least <= _count(inputs) <= most
-        return self.judged_inputs(node) if is_other else None
+        if not least <= _count(_inputs_of(node)) <= most or self.judged_inputs(node) is None:
+            return None
+        return replace(self, node=node)
 
     def judged_inputs(self, node: DrawnNode) -> list[Array | None] | None:
         """Return the inputs of a node; None if the caller does not accept them, or they are not judged."""
