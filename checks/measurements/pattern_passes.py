@@ -128,6 +128,11 @@ class Site:
         """Return whether no node of the graph reads a value, which is no output either."""
         return not self.uses(name) and name not in {value.name for value in self.graph.output}
 
+    def is_read_once(self, name: str) -> bool:
+        """Return whether one node of the graph reads a value, and nothing else does."""
+        is_output = name in {value.name for value in self.graph.output}
+        return self.uses(name) == 1 and not is_output and not count_captures(self.graph)[name]
+
     def add_constant(self, array: Array) -> str:
         """Add an initializer, and return its name."""
         name = f"added_{len(self.graph.initializer)}"
@@ -577,10 +582,7 @@ def _is_constant_number(place: int, number: float) -> Callable[[Site], bool]:
 
 def _gelu_uses(s: Site) -> bool:
     parts = _gelu_parts(s)
-    inner = [parts[name].output[0] for name in ("product", "sum", "erf", "quotient")]
-    outputs = {value.name for value in s.graph.output}
-    captured = count_captures(s.graph)
-    return all(s.uses(name) == 1 and name not in outputs and not captured[name] for name in inner)
+    return all(s.is_read_once(parts[name].output[0]) for name in ("product", "sum", "erf", "quotient"))
 
 
 def _fuse_gelu(s: Site) -> None:
@@ -817,7 +819,7 @@ RULES = (
         {
             "in_order": lambda s: list(s.last.input) == list(s.first.output),
             "same_axis": lambda s: attribute(s.last, "axis") % 2 == attribute(s.first, "axis", 0) % 2,
-            "others_unused": lambda s: all(s.uses(name) == 1 for name in s.first.output),
+            "others_unused": lambda s: all(map(s.is_read_once, s.first.output)),
         },
         _identity_of_first,
     ),
