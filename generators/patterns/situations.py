@@ -35,6 +35,7 @@ from conformance.exact.models.model_building import array_value_info
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
     from conformance.corpus.cases.case import Case
     from conformance.exact.models.arrays import Array
@@ -516,8 +517,14 @@ class Situated:
     places: frozenset[str]
 
 
-def situate(model: onnx.ModelProto, inputs: Sequence[Array], name: str) -> Situated | None:
-    """Return a model and its inputs in a situation; None if the situation does not exist for them."""
+def situate(
+    model: onnx.ModelProto, inputs: Sequence[Array], name: str, covered: AbstractSet[str] = frozenset()
+) -> Situated | None:
+    """Return a model and its inputs in a situation; None if it does not exist for them, or changes covered places only.
+
+    Args:
+        covered: the places that other models have, which are left out before types are inferred: this takes longest.
+    """
     changed = copy_of(model)
     fixed = {tensor.name for tensor in model.graph.initializer}
     fed = [value.name for value in model.graph.input if value.name not in fixed]
@@ -525,7 +532,7 @@ def situate(model: onnx.ModelProto, inputs: Sequence[Array], name: str) -> Situa
         return None
     given = dict(zip(fed, inputs, strict=True))
     places = SITUATIONS[name][1](changed, given)
-    if not places:
+    if places <= covered:
         return None
     for value in changed.graph.output:
         value.type.tensor_type.ClearField("shape")
@@ -562,8 +569,8 @@ def situated_cases(cases: Iterable[Case]) -> Iterator[Case]:
         counts = dict.fromkeys(names, 0)
         for number in order:
             for name in list(turns):
-                found = situate(models[number], usable[number].data_sets[0], name)
-                if found is None or found.places <= covered:
+                found = situate(models[number], usable[number].data_sets[0], name, covered)
+                if found is None:
                     continue
                 made = _answered(usable[number], found, f"{name}_{counts[name] + 1:03}", SITUATIONS[name][0])
                 if made is not None:

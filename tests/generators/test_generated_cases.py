@@ -501,6 +501,12 @@ SITUATED_TEXTS = {
 }
 
 
+def test_situation_whose_places_are_covered_is_left_out():
+    model = onnx.parser.parse_model(SITUATED)
+    found = situate(model, [np.ones((2, 3), np.float32)], "half")
+    assert situate(model, [np.ones((2, 3), np.float32)], "half", found.places) is None
+
+
 @pytest.mark.parametrize("name", SITUATIONS)
 def test_situation_changes_the_model_and_its_inputs(name):
     found = situate(onnx.parser.parse_model(SITUATED), [np.ones((2, 3), np.float32)], name)
