@@ -564,7 +564,7 @@ def _expand(chain: Chain, x: Value) -> Value | None:
 
 
 def _tile(chain: Chain, x: Value) -> Value | None:
-    repeats = [chain.one([1, 1, 1, 2, 0 if chain.is_likely(0.3) else 1]) for _ in x.shape]
+    repeats = [chain.one([1, 1, 3, 2, 0 if chain.is_likely(0.3) else 1]) for _ in x.shape]
     return chain.node(
         "Tile",
         [x, chain.constant(np.array(repeats, np.int64))],

@@ -51,20 +51,24 @@ def describe(model: onnx.ModelProto) -> Sequence[Answer]:
     return ()
 
 
-def name_nodes(model: onnx.ModelProto) -> Sequence[Answer]:
-    """Give each node the name of its first result.
-
-    No value is declared: whether a declaration may outlive its value is not what the patterns judge.
-    """
-    for node in model.graph.node:
-        node.name = node.output[0]
-    return ()
-
-
 def give_usual_names(model: onnx.ModelProto) -> Sequence[Answer]:
     """Give the values names that programs choose for results: v0, v1 and so on, first of all to the inputs."""
     numbers = count()
     Renamer(lambda _: f"v{next(numbers)}").rename_graph(model.graph, {}, lambda _: f"v{next(numbers)}")
+    return ()
+
+
+def give_names_with_marks(model: onnx.ModelProto) -> Sequence[Answer]:
+    """Give the values names that differ in marks only, and give each node the name of its first result."""
+    numbers = count()
+
+    def name() -> str:
+        number = next(numbers)
+        return f"v{'/._:'[number % 4]}{number // 4}"
+
+    Renamer(lambda _: name()).rename_graph(model.graph, {}, lambda _: name())
+    for node in model.graph.node:
+        node.name = node.output[0]
     return ()
 
 
@@ -84,7 +88,7 @@ SURROUNDINGS: Sequence[Callable[[onnx.ModelProto], Sequence[Answer]]] = (
     describe,
     give_usual_names,
     lambda _: (),
-    name_nodes,
+    give_names_with_marks,
     give_numbers_as_names,
 )
 """The surroundings of models in turn; in some turns there is none."""

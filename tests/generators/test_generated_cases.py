@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections import defaultdict
 from itertools import cycle, islice
 from math import gcd
@@ -455,6 +456,16 @@ def test_surroundings_keep_the_model_valid_and_add_answers():
         onnx.checker.check_model(model, full_check=True)
         assert len(model.graph.output) == 1 + len(added)
         assert not model.graph.value_info  # a removed value would leave its declaration, which harms nobody
+
+
+def test_one_surrounding_has_names_that_differ_in_marks_only():
+    found = []
+    for surround in SURROUNDINGS:
+        model = onnx.parser.parse_model(SITUATED)
+        surround(model)
+        names = {name for node in model.graph.node for name in node.output}
+        found.append(len(names) - len({re.sub(r"\W", "_", name) for name in names}))
+    assert max(found) > 0
 
 
 FUNCTION_CASE = """<ir_version: 8, opset_import: ["": 17, "acme": 1]>
