@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
 from corpora import ADAM
 from refusals import assert_bad_input
+
+from conformance.corpus.cases.corpus import MANIFEST, manifest_bytes
 
 
 class TestList:
@@ -27,8 +30,9 @@ class TestList:
         assert re.search(r"\n  0 of \d+ triples", placed)
 
     def test_coverage_of_another_corpus_is_refused(self, command, corpus_copy):
-        manifest = corpus_copy / "manifest.json"
-        manifest.write_text(manifest.read_text().replace('"format": 1,', '"format": 1, "name": "onnx",', 1))
+        manifest = json.loads((corpus_copy / MANIFEST).read_bytes())
+        named = manifest_bytes(manifest["version"], manifest["cases"], manifest["levels"], "onnx")
+        (corpus_copy / MANIFEST).write_bytes(named)
         refused = command("list", "--coverage", "--data", corpus_copy)
         assert_bad_input(refused, "usage.coverage-of-another-corpus", "onnx")
 
