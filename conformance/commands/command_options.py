@@ -230,7 +230,7 @@ class VerbWithPanels(Verb):
         """Parse the arguments.
 
         Raises:
-            UsageError: an argument that is left over is the file of a model.
+            UsageError: an argument that is left over is the file of a model, or may be the name of a subject.
         """
         words = list(args)  # the parser removes them from its list
         try:
@@ -240,6 +240,9 @@ class VerbWithPanels(Verb):
             models = [word for word in words if word.endswith(".onnx") and word in left_over and Path(word).is_file()]
             if models:
                 raise UsageError("model-for-run", path=models[0], words=shlex.quote(models[0])) from None
+            names = [word for word in words if left_over.endswith(f"({word})") and re.fullmatch(r"\w[\w.:-]*", word)]
+            if names and any("-b" in option.opts for option in self.params):
+                raise UsageError("argument-left-over", verb=self.name, argument=names[0]) from None
             raise
 
 

@@ -74,6 +74,13 @@ class TestCriterion:
         assert ended.status == 1
         assert re.search(rf"test_adagrad_\S+ fails on {FAULTY}, but in the baseline: pass", ended.out)
 
+    def test_case_that_was_judged_in_the_baseline_and_is_unsupported_fails(self, run_with_faults):
+        run_with_faults("-b", FAULTY, "--results", "old.jsonl", faults="unsupported:Adam")
+        assert run_with_faults("-b", FAULTY, "--baseline", "old.jsonl", faults="unsupported:Adam").status == 0
+        ended = run_with_faults("-b", FAULTY, "--baseline", "old.jsonl", faults="unsupported:Adam unsupported:Adagrad")
+        assert ended.status == 1
+        assert re.search(rf"test_adagrad_\S+ is unsupported on {FAULTY}, but in the baseline: pass", ended.out)
+
     def test_failure_in_which_more_is_wrong_than_in_the_baseline_fails(self, run_with_faults, here):
         run_with_faults("-b", FAULTY, "--results", "old.jsonl", faults="fail:Adam")
         lines = read_records(here / "old.jsonl")

@@ -90,6 +90,12 @@ class TestErrors:
         (here / "given_model.onnx").write_bytes(b"")
         assert_bad_input(run("given_model.onnx", "-b", RIGHT), "usage.model-for-run", "given_model.onnx", "audit")
 
+    def test_subject_without_its_option_is_pointed_to_it(self, run):
+        assert_bad_input(run(RIGHT), "usage.argument-left-over", RIGHT, f"-b {RIGHT}")
+
+    def test_file_of_a_backend_has_a_python_name(self, run):
+        assert_bad_input(run("-b", "./young/backend.py"), "name.unknown-subject", "young.backend.")
+
     def test_missing_backend_is_rejected(self, run):
         assert_bad_input(run(), "usage.subject-missing", "-b", "-o")
 
@@ -126,10 +132,10 @@ class TestErrors:
     def test_malformed_worker_count_is_rejected(self, run, number):
         assert_usage_error(run("-b", RIGHT, "-n", number), "-n", number)
 
-    @pytest.mark.parametrize("name", ["missing", "given_empty"])
-    def test_directory_without_manifest_is_rejected(self, command, here, name):
+    @pytest.mark.parametrize(("name", "code"), [("none", "folder-missing"), ("given_empty", "manifest-missing")])
+    def test_directory_without_manifest_is_rejected(self, command, here, name, code):
         (here / "given_empty").mkdir()
-        assert_bad_input(command("run", "-b", RIGHT, "--data", name), "corpus.manifest-missing", name, "generate")
+        assert_bad_input(command("run", "-b", RIGHT, "--data", name), f"corpus.{code}", name, "generate")
 
     def test_file_that_is_no_archive_is_rejected(self, command, here):
         (here / "given_file").write_text("")

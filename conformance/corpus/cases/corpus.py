@@ -408,6 +408,8 @@ def read_manifest(path: Path) -> Corpus:
     Raises:
         CorpusError: there is no manifest, or it is malformed or altered.
     """
+    if not path.exists():
+        raise CorpusError("folder-missing", path=path)
     if not has_file(path, MANIFEST):
         raise CorpusError("manifest-missing", path=path, file=MANIFEST)
     document = read_document(path, MANIFEST, MAX_MANIFEST_BYTES, ManifestDocument)

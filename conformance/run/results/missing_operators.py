@@ -76,7 +76,7 @@ def other_operators_sentence(subject: str, passing: Iterable[str], tested: Colle
         which = f"{name_list(others)} occurred in cases that passed, but no case here is about {them}"
     else:
         which = f"the cases here are about {name_list(tested)} alone"
-    return f"{subject}: {which}. To test {them if options else 'all operators'}: {generate}; then {run}"
+    return f"{subject}: {which}. To test {them if options else 'all operators'}: {generate} && {run}"
 
 
 @dataclass(frozen=True)

@@ -48,8 +48,8 @@ class OutcomeCounts(Struct, frozen=True):
 
     @property
     def sentence(self) -> str:
-        """The counts as a phrase: `190 of 2,506 judged, 2,316 unsupported, 289 known failures (12 with any output)`."""
-        notes = [f"{self.loose_failures:,} with any output"] if self.loose_failures else []
+        """The counts as a phrase: `190 of 2,506 judged, 2,316 unsupported, 289 known failures (12 not pinned)`."""
+        notes = [f"{self.loose_failures:,} not pinned"] if self.loose_failures else []
         notes += [f"{self.shrunk_failures:,} with less wrong than listed"] if self.shrunk_failures else []
         noted = f" ({', '.join(notes)})" if notes else ""
         return ", ".join(

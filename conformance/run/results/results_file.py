@@ -458,10 +458,11 @@ def unexpected_kind(result: ResultRow, fail_level: Level) -> UnexpectedKind | No
     """
     if result.varies:
         return UnexpectedKind.VARIES
+    if result.expected is None and result.baseline is None:
+        return UnexpectedKind.UNEXPECTED if result.verdict.is_defect else None
+    kind: UnexpectedKind | None = UnexpectedKind.REGRESSED
     if result.expected is not None:
         kind = difference_from_entry(result, result.expected, fail_level)
-    else:
-        kind = UnexpectedKind.UNEXPECTED if result.verdict.is_defect else None
     if kind is None or result.baseline is None:
         return kind
     return UnexpectedKind.REGRESSED if is_worse_than_baseline(result) else None

@@ -192,11 +192,9 @@ class TestManifest:
 
 
 class TestNoCorpus:
-    @pytest.mark.parametrize("name", ["empty", "missing"])
-    def test_path_without_manifest_is_rejected(self, tmp_path, name):
-        (tmp_path / "empty").mkdir()
-        (tmp_path / "file").write_bytes(b"")
-        assert_refused(opening_error(tmp_path / name), "manifest-missing", tmp_path / name, MANIFEST)
+    def test_path_without_manifest_is_rejected(self, tmp_path):
+        assert_refused(opening_error(tmp_path), "manifest-missing", tmp_path, MANIFEST)
+        assert_refused(opening_error(tmp_path / "none"), "folder-missing", tmp_path / "none")
 
     def test_directory_as_manifest_is_rejected(self, tmp_path):
         (tmp_path / MANIFEST).mkdir()
