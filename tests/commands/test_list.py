@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 
 import pytest
-from corpora import ADAM
+from corpora import ADAM, name_corpus
 from refusals import assert_bad_input
-
-from conformance.corpus.cases.corpus import MANIFEST, manifest_bytes
 
 
 class TestList:
@@ -30,9 +27,7 @@ class TestList:
         assert re.search(r"\n  0 of \d+ triples", placed)
 
     def test_coverage_of_another_corpus_is_refused(self, command, corpus_copy):
-        manifest = json.loads((corpus_copy / MANIFEST).read_bytes())
-        named = manifest_bytes(manifest["version"], manifest["cases"], manifest["levels"], "onnx")
-        (corpus_copy / MANIFEST).write_bytes(named)
+        name_corpus(corpus_copy, "onnx")
         refused = command("list", "--coverage", "--data", corpus_copy)
         assert_bad_input(refused, "usage.coverage-of-another-corpus", "onnx")
 

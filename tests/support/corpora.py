@@ -79,6 +79,13 @@ def case_title(corpus: Path, id: str) -> str:
     return json.loads(path.read_bytes())["title"]
 
 
+def name_corpus(directory: Path, name: str) -> None:
+    """Give a corpus a name, as that of onnx's cases."""
+    manifest = json.loads((directory / MANIFEST).read_bytes())
+    renamed = manifest_bytes(manifest["version"], manifest["cases"], manifest["levels"], name)
+    (directory / MANIFEST).write_bytes(renamed)
+
+
 def rehash(directory: Path, cases: Mapping[str, Mapping[str, str]], levels: Mapping[str, str] | None = None) -> None:
     """Write a manifest with these hashes and further levels into a corpus."""
     known = json.loads((directory / MANIFEST).read_bytes())["levels"]
