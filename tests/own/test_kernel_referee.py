@@ -724,6 +724,17 @@ def test_mistake_of_a_relation_of_operands_is_detected(operator, kernel, attribu
         assert judge_kernel(kernel, operator, salt="b", count=3, **attributes).faults
 
 
+def test_number_of_operands_is_bounded():
+    counts = []
+
+    def largest(*operands):
+        counts.append(len(operands))
+        raise NotImplementedError
+
+    judge_kernel(largest, "Max", salt="a", count=2, types=("int8",))
+    assert 4 < max(counts) < 100
+
+
 def encoded(texts, values):
     return np.array([values.get(each, -1) for each in texts.ravel().tolist()], np.int64).reshape(texts.shape)
 

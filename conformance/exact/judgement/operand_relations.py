@@ -44,6 +44,9 @@ MAX_SQUARE_ELEMENTS = 2**12
 MAX_OPERANDS = 3
 """Largest number of operands of which each combination of forms or of neutral numbers is drawn."""
 
+MAX_PLACES = 8
+"""Number of the first operands that alone have special or neutral numbers; the elements of others stay ordinary."""
+
 BROADCAST = "dimensions left out of "
 """Begin of the name of a choice for an operand that is broadcast."""
 
@@ -173,7 +176,7 @@ def special_operand(drawn: DrawnShape, salt: str) -> Iterator[Inputs]:
         return
     own = _ordinary_inputs(drawn, salt)
     kinds = _kinds_by_place(drawn)
-    places = [place for place, kind in kinds.items() if _is_filled(own[place]) and kind in NUMBER_KINDS]
+    places = [place for place, kind in kinds.items() if _is_filled(own[place]) and kind in NUMBER_KINDS][:MAX_PLACES]
     for place, numbers in product(places, SPECIAL):
         array = own[place]
         if array is not None and is_floating(array.dtype):
@@ -203,7 +206,7 @@ def neutral_operands(drawn: DrawnShape, salt: str) -> Iterator[Inputs]:
     """
     own = _ordinary_inputs(drawn, salt)
     kinds = _kinds_by_place(drawn)
-    places = [place for place in kinds if _is_filled(own[place])]
+    places = [place for place in kinds if _is_filled(own[place])][:MAX_PLACES]
     if len(places) < 2:
         return
     sets: dict[tuple[int | None, ...], None] = {}
