@@ -53,7 +53,7 @@ class TestGenerate:
     @pytest.mark.parametrize(
         ("options", "code", "words"),
         [
-            (("-g", QUICK, "--check"), "corpus.manifest-missing", ("out",)),
+            (("-g", QUICK, "--check"), "corpus.folder-missing", ("out",)),
             (("-g", "adan"), "name.generator-not-found", ("adan", "adam")),
             (("--onnx", "-g", QUICK), "usage.options-conflict", ("--onnx",)),
             (("--operator", "Relu"), "usage.onnx-missing", ("--operator", "--onnx")),

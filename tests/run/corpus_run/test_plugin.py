@@ -195,7 +195,7 @@ class TestBadInput:
             (("--onnx-backend=acme",), "There is no backend acme"),
             (("--onnx-backend=json",), "`prepare`"),
             ((f"--onnx-backend={RIGHT}", "--onnx-case=test_adan"), "There is no case test_adan"),
-            ((f"--onnx-backend={RIGHT}", "--onnx-data=nowhere"), "nowhere is not a corpus"),
+            ((f"--onnx-backend={RIGHT}", "--onnx-data=nowhere"), "nowhere does not exist"),
             ((f"--onnx-backend={RIGHT}", "--onnx-expect=nowhere.toml"), "nowhere.toml cannot be read"),
             ((f"--onnx-backend={RIGHT}", "--onnx-fail-level=silent"), "silent"),
         ],

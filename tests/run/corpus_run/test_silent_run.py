@@ -50,7 +50,7 @@ def test_listed_failure_passes_beside_a_case_that_is_judged(small_corpus, here):
         (RIGHT, {"operators": "Adams"}, "name.not-in-corpus"),
         (RIGHT, {"cases": ["test_adams"]}, "name.case-not-found"),
         (RIGHT, {"fail_level": "silent"}, "name.value"),
-        (RIGHT, {"data": "missing"}, "corpus.manifest-missing"),
+        (RIGHT, {"data": "missing"}, "corpus.folder-missing"),
         (RIGHT, {"expect": "missing.toml"}, "expectations.cannot-read"),
         ("no-such-backend", {}, "name.unknown-subject"),
     ],
