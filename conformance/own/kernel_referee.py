@@ -68,20 +68,6 @@ if TYPE_CHECKING:
 
 KERNEL_ADAPTER = "conformance.subjects.adapters.kernel:KernelBackend"
 
-OTHER_INPUTS = (
-    (equal_sizes, 4),
-    (equal_elements, 8),
-    (large_sizes, 3),
-    (more_axes, 1),
-    (many_elements, 1),
-    (long_sums, 1),
-    (broadcast_squares, 3),
-    (structured_matrices, 3),
-    (special_operand, 3),
-    (neutral_operands, 3),
-)
-"""Other sizes or elements, and the number of drawn shapes that get them: equal sizes can be right for some options."""
-
 _RETURNS_INPUTS = MOVEMENT | {"Cast", "CastLike", "Dropout", "Einsum", "Max", "Mean", "Min", "Sum"}
 """Operators of which a right function returns its input, or a view of it, for some shapes and attributes."""
 
@@ -328,11 +314,8 @@ def _inputs_of_calls(referee: _Referee, count: int, like: Values | None, salt: s
         referee.pair_calls += 1
         referee.refused_pairs += referee.unsupported - before
     every.sort(key=lambda each: (_has_axis_of_one(each), _size(each)))
-    for more, most in OTHER_INPUTS:
-        if more in (many_elements, long_sums):
-            every.sort(key=_is_narrow)
-        chosen = OF_EACH[more](every) if more in OF_EACH else every
-        resized = ([*accepted(more(drawn, f"{salt}/{more.__name__}"))] for drawn in chosen)
+    for more, most, ordered in OTHER_INPUTS:
+        resized = ([*accepted(more(drawn, f"{salt}/{more.__name__}"))] for drawn in ordered(every))
         yield from chain.from_iterable(islice(filter(None, resized), most))
     if like is not None:
         yield from accepted(hard_inputs(operator, count=count, like=like, salt=salt, **given))
@@ -368,10 +351,31 @@ def _of_each_declaration(every: Sequence[DrawnShape]) -> list[DrawnShape]:
     return [*found.values()]
 
 
-OF_EACH = {equal_elements: _of_each_form} | dict.fromkeys(
-    (large_sizes, broadcast_squares, structured_matrices, special_operand, neutral_operands), _of_each_declaration
+def _of_each_declaration_wide_first(every: Sequence[DrawnShape]) -> list[DrawnShape]:
+    return _of_each_declaration(_wide_first(every))
+
+
+def _wide_first(every: Sequence[DrawnShape]) -> list[DrawnShape]:
+    """Return the drawn shapes, last those with numbers of few digits: bounds of their long sums admit all values."""
+    return sorted(every, key=_is_narrow)
+
+
+OTHER_INPUTS = (
+    (equal_sizes, 4, list),
+    (equal_elements, 8, _of_each_form),
+    (large_sizes, 3, _of_each_declaration),
+    (more_axes, 1, list),
+    (many_elements, 1, _wide_first),
+    (long_sums, 1, _wide_first),
+    (broadcast_squares, 3, _of_each_declaration_wide_first),
+    (structured_matrices, 3, _of_each_declaration_wide_first),
+    (special_operand, 3, _of_each_declaration_wide_first),
+    (neutral_operands, 3, _of_each_declaration_wide_first),
 )
-"""How drawn shapes are chosen for inputs that depend on the form of the operands."""
+"""Other sizes or elements, the number of drawn shapes that get them, and the order in which shapes are tried.
+
+Equal sizes can be right for some options only, so several shapes get them.
+"""
 
 
 def _types_of(drawn: DrawnShape) -> tuple[str, ...]:
@@ -383,7 +387,6 @@ def _has_axis_of_one(drawn: DrawnShape) -> bool:
 
 
 def _is_narrow(drawn: DrawnShape) -> bool:
-    """Return whether an input has numbers of few digits, whose sums of many terms have bounds that admit all values."""
     return any(each is not None and is_floating(each.dtype) and each.dtype.itemsize < 4 for each in drawn.inputs)
 
 

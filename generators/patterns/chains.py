@@ -215,9 +215,6 @@ class Chain:
         return [axis - rank if self.is_likely(0.35) else axis for axis in chosen]
 
 
-Form = "Callable[[Chain, Value], Value | None]"
-
-
 def _unary(op_type: str, kinds: str = "f", least: int = 0, **attributes: Sequence[Any]) -> Any:
     """Return the form of an operator of one operand, with options of its attributes."""
 
@@ -591,9 +588,6 @@ def _pad(chain: Chain, x: Value) -> Value | None:
     return chain.node("Pad", [x, chain.constant(pads), value], shape, mode=mode)
 
 
-CASTS = {"float32": 1, "uint8": 2, "int8": 3, "int32": 6, "int64": 7, "bool": 9, "float16": 10, "float64": 11}
-
-
 def _cast(chain: Chain, x: Value) -> Value | None:
     options = {
         "float32": "float16 float64 float32 int32 int64 bool",
@@ -602,7 +596,7 @@ def _cast(chain: Chain, x: Value) -> Value | None:
     }
     names = options.get(x.type.name, "int64 int32 float32 bool uint8 int8 float64 " + x.type.name).split()
     to = chain.one(names)
-    return chain.node("Cast", [x], x.shape, to, to=CASTS[to])
+    return chain.node("Cast", [x], x.shape, to, to=type_number(type_name(np.dtype(to))))
 
 
 def _dropout(chain: Chain, x: Value) -> Value | None:
@@ -1024,8 +1018,9 @@ def _sizes(chain: Chain, x: Value, names: Sequence[str]) -> Value | None:
                 parts.append(chain.node("Unsqueeze", [one], (1,), axes=[0]))
             else:
                 parts.append(chain.node("Unsqueeze", [one, chain.constant([0])], (1,)))
-        wanted = chain.node("Concat", parts[::-1] if chain.is_likely(0.3) else parts, (len(parts),), np.int64, axis=0)
-        sizes = [*x.shape][:: -1 if [part.name for part in parts] != list(chain.nodes[-1].input) else 1]
+        step = -1 if chain.is_likely(0.3) else 1
+        wanted = chain.node("Concat", parts[::step], (len(parts),), np.int64, axis=0)
+        sizes = [*x.shape][::step]
     elif change == "slice":
         start = chain.one([0, 1])
         head = chain.node("Slice", [whole, chain.constant([0]), chain.constant([start])], (start,), np.int64)
@@ -1041,9 +1036,8 @@ def _sizes(chain: Chain, x: Value, names: Sequence[str]) -> Value | None:
     if use == "Reshape":
         other = chain.input(x.type, [size]) if chain.is_likely(0.4) else x
         return chain.node("Reshape", [other, wanted], sizes, x.type)
-    has_rest = "-1" in str(
-        [chain.constants.get(name) for node in chain.nodes for name in node.input if node.op_type == "Concat"]
-    )
+    parts_of_sizes = [name for node in chain.nodes if node.op_type == "Concat" for name in node.input]
+    has_rest = any(-1 in chain.constants[name] for name in parts_of_sizes if name in chain.constants)
     if has_rest or any(node.op_type == "Constant" for node in chain.nodes):
         return None
     if use == "Expand":

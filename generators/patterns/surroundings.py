@@ -53,20 +53,23 @@ def describe(model: onnx.ModelProto) -> Sequence[Answer]:
 
 def give_usual_names(model: onnx.ModelProto) -> Sequence[Answer]:
     """Give the values names that programs choose for results: v0, v1 and so on, first of all to the inputs."""
-    numbers = count()
-    Renamer(lambda _: f"v{next(numbers)}").rename_graph(model.graph, {}, lambda _: f"v{next(numbers)}")
+    _rename_values(model, "v{}".format)
     return ()
+
+
+def _rename_values(model: onnx.ModelProto, name_of: Callable[[int], str]) -> None:
+    """Give each value the name of the next number."""
+    numbers = count()
+
+    def next_name(_: str) -> str:
+        return name_of(next(numbers))
+
+    Renamer(next_name).rename_graph(model.graph, {}, next_name)
 
 
 def give_names_with_marks(model: onnx.ModelProto) -> Sequence[Answer]:
     """Give the values names that differ in marks only, and give each node the name of its first result."""
-    numbers = count()
-
-    def name() -> str:
-        number = next(numbers)
-        return f"v{'/._:'[number % 4]}{number // 4}"
-
-    Renamer(lambda _: name()).rename_graph(model.graph, {}, lambda _: name())
+    _rename_values(model, lambda number: f"v{'/._:'[number % 4]}{number // 4}")
     for node in model.graph.node:
         node.name = node.output[0]
     return ()
@@ -74,8 +77,7 @@ def give_names_with_marks(model: onnx.ModelProto) -> Sequence[Answer]:
 
 def give_numbers_as_names(model: onnx.ModelProto) -> Sequence[Answer]:
     """Give the values numbers as names, and all nodes one name."""
-    numbers = count()
-    Renamer(lambda _: str(next(numbers))).rename_graph(model.graph, {}, lambda _: str(next(numbers)))
+    _rename_values(model, str)
     for node in model.graph.node:
         node.name = "node"
     return ()

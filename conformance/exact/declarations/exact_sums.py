@@ -280,7 +280,6 @@ PRODUCTS = frozenset(
         "ConvInteger",
         "ConvTranspose",
         "Einsum",
-        "FusedMatMul",
         "Gemm",
         "MatMul",
         "MatMulInteger",

@@ -196,7 +196,7 @@ def long_sums(drawn: DrawnShape, salt: str) -> Iterator[list[Array | None]]:
             longer = drawn.resized(_with_sizes({name: length}), 2 * MAX_LONG_ELEMENTS)
             if longer is None:
                 continue
-            call = call_of_operator(drawn.operator, longer, drawn.attributes, opset=drawn.opset)
+            call = drawn.call(longer)
             if _terms_of(call) >= MIN_SUMMED_TERMS and _has_small_outputs(call):
                 kinds = free_operands(call.model.graph.node[0], main_opset(call.model), call.values, ())
                 yield from _exact_sums_of(call, kinds, salt)
@@ -255,14 +255,18 @@ def equal_elements(drawn: DrawnShape, salt: str) -> Iterator[list[Array | None]]
     numbers = [(drawn.inputs, number) for number in range(EQUAL_ELEMENTS)]
     for inputs, number in [*numbers, (square, 0)]:
         if inputs is not None:
-            call = call_of_operator(drawn.operator, inputs, drawn.attributes, opset=drawn.opset)
+            call = drawn.call(inputs)
             yield with_numbers(call, salt, partial(_equal_elements, number))
 
 
 def _equal_elements(number: int, _: str, array: Array, kind: str) -> Array:
-    is_drawn = array.dtype.kind in "biu" or is_floating(array.dtype)
-    is_free = kind in (*NUMBER_KINDS, *SMALL_KINDS)
-    return with_equal_elements(array, kind, number) if is_drawn and is_free else array
+    return with_equal_elements(array, kind, number) if has_free_numbers(array, kind) else array
+
+
+def has_free_numbers(array: Array, kind: str) -> bool:
+    """Return whether an operand of a kind has numbers, of which none is a step of quantization or hides others."""
+    is_number = array.dtype.kind in "biu" or is_floating(array.dtype)
+    return is_number and kind in (*NUMBER_KINDS, *SMALL_KINDS)
 
 
 def large_sizes(drawn: DrawnShape, salt: str) -> Iterator[list[Array | None]]:
@@ -275,18 +279,22 @@ def large_sizes(drawn: DrawnShape, salt: str) -> Iterator[list[Array | None]]:
         other = _first_resized(drawn, _large_sizes(name), MAX_RESIZED_ELEMENTS)
         if other is not None:
             yield from islice(drawn.like(other, f"{salt}/{name}"), 1)
-            call = call_of_operator(drawn.operator, other, drawn.attributes, opset=drawn.opset)
+            call = drawn.call(other)
             yield with_numbers(call, f"{salt}/{name}", _magnitudes)
 
 
 def _large_sizes(long: str) -> Iterator[SizeOf]:
     """Yield functions of sizes, of which the one with a name is large; then the other ones are small."""
-    for most, large in product((None, 2), LARGE_SIZES):
+    return (_with_long(long, large, most) for most, large in product((None, 2), LARGE_SIZES))
 
-        def size_of(name: str, size: int, large: int = large, most: int | None = most) -> int:
-            return large if name == long else size if most is None or name == "r" else min(size, most)
 
-        yield size_of
+def _with_long(long: str, length: int, most: int | None) -> SizeOf:
+    """Return a function of sizes that gives the one with a name a length, and limits the others except for the rank."""
+
+    def size_of(name: str, size: int) -> int:
+        return length if name == long else size if most is None or name == "r" else min(size, most)
+
+    return size_of
 
 
 def _first_resized(drawn: DrawnShape, every: Iterable[SizeOf], most: int, least: int = 0) -> list[Array | None] | None:
@@ -314,7 +322,7 @@ def many_elements(drawn: DrawnShape, salt: str) -> Iterator[list[Array | None]]:
         other = _first_resized(drawn, _many_sizes(name, f"{salt}/{name}"), MAX_MANY_ELEMENTS, MANY_ELEMENTS)
         if other is None:
             continue
-        call = call_of_operator(drawn.operator, other, drawn.attributes, opset=drawn.opset)
+        call = drawn.call(other)
         if _output_elements(call) <= MAX_MANY_ELEMENTS:
             yield from islice(drawn.like(other, f"{salt}/{name}", 1), 1)
             for number in range(EXTREMES):
@@ -324,19 +332,12 @@ def many_elements(drawn: DrawnShape, salt: str) -> Iterator[list[Array | None]]:
 def _many_sizes(long: str, salt: str) -> Iterator[SizeOf]:
     """Yield functions of sizes, of which the one with a name is long."""
     for least, count, most in MANY_SIZES:
-        length = least + 2 * (text_bits(f"{salt}/{least}") % (count // 2))
-
-        def size_of(name: str, size: int, length: int = length, most: int | None = most) -> int:
-            return length if name == long else size if most is None or name == "r" else min(size, most)
-
-        yield size_of
+        yield _with_long(long, least + 2 * (text_bits(f"{salt}/{least}") % (count // 2)), most)
 
 
 def _late_extremes(number: int, text: str, array: Array, kind: str) -> Array:
-    is_drawn = array.dtype.kind in "biu" or is_floating(array.dtype)
     is_long = max(array.shape, default=0) >= LONG_AXIS
-    is_free = kind in (*NUMBER_KINDS, *SMALL_KINDS)
-    return with_late_extremes(text, array, kind, number) if is_drawn and is_long and is_free else array
+    return with_late_extremes(text, array, kind, number) if is_long and has_free_numbers(array, kind) else array
 
 
 MORE_AXES = (4, 5)
@@ -357,7 +358,7 @@ def more_axes(drawn: DrawnShape, salt: str) -> Iterator[list[Array | None]]:
 
 def all_magnitudes(drawn: DrawnShape, salt: str) -> Iterator[list[Array | None]]:
     """Yield inputs of a drawn shape with numbers of all magnitudes, and those with a large axis; as `equal_sizes`."""
-    call = call_of_operator(drawn.operator, drawn.inputs, drawn.attributes, opset=drawn.opset)
+    call = drawn.call(drawn.inputs)
     for number in range(RESIZED_CALLS):
         yield with_numbers(call, f"{salt}/{number}", _magnitudes)
     yield from islice(large_sizes(drawn, salt), 1, 2)
@@ -429,6 +430,10 @@ class DrawnShape:
     def inputs(self) -> list[Array | None]:
         """The inputs in order."""
         return _inputs_of(self.node)
+
+    def call(self, inputs: Sequence[Array | None]) -> OperatorCall:
+        """Return the call of the operator on inputs of any sizes and elements."""
+        return call_of_operator(self.operator, inputs, self.attributes, opset=self.opset)
 
     @property
     def size_names(self) -> list[str]:

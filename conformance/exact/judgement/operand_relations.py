@@ -17,13 +17,11 @@ from conformance.exact.declarations.hard_values import (
     INTEGER_MODES,
     MODES,
     NUMBER_KINDS,
-    SMALL_KINDS,
     element_bits,
     elements,
     free_operands,
 )
-from conformance.exact.judgement.hard_inputs import with_numbers
-from conformance.exact.judgement.operator_call import call_of_operator
+from conformance.exact.judgement.hard_inputs import has_free_numbers, with_numbers
 from conformance.exact.models.arrays import is_floating
 from conformance.exact.models.graphs import is_operator, main_opset
 
@@ -31,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from conformance.exact.judgement.hard_inputs import DrawnShape
+    from conformance.exact.judgement.operator_call import OperatorCall
     from conformance.exact.models.arrays import Array
 
     Inputs = list[Array | None]
@@ -77,11 +76,12 @@ def broadcast_squares(drawn: DrawnShape, salt: str) -> Iterator[Inputs]:
             and array.shape == (EQUAL_SIZE, EQUAL_SIZE)
             and f"{BROADCAST}{names[place]}" in square.node.choices
         ][:MAX_OPERANDS]
+        call = square.call(square.inputs)
         for forms in product(FORMS, repeat=len(places)):
             is_square = len(places) == 1 or "square" in forms or ("column" in forms and {*forms} != {"column"})
             if not is_square or {*forms} == {"square"}:
                 continue
-            own = _ordinary_inputs(square, f"{salt}/{count}")
+            own = with_numbers(call, f"{salt}/{count}", _ordinary)
             for place, form in zip(places, forms, strict=True):
                 array = own[place]
                 assert array is not None
@@ -147,7 +147,7 @@ def structured_matrices(drawn: DrawnShape, salt: str) -> Iterator[Inputs]:
         square = _square(drawn, rank, 1)
         if square is None:
             continue
-        own = _ordinary_inputs(square, f"{salt}/{rank}")
+        own = with_numbers(square.call(square.inputs), f"{salt}/{rank}", _ordinary)
         found = tuple(None if each is None else each.shape for each in own)
         if found in shapes:
             continue
@@ -174,8 +174,9 @@ def special_operand(drawn: DrawnShape, salt: str) -> Iterator[Inputs]:
     """Yield inputs of which one operand alone has NaN, or infinities; there are none for operators of one operand."""
     if sum(array is not None for array in drawn.inputs) < 2:
         return
-    own = _ordinary_inputs(drawn, salt)
-    kinds = _kinds_by_place(drawn)
+    call = drawn.call(drawn.inputs)
+    own = with_numbers(call, salt, _ordinary)
+    kinds = _kinds_by_place(call)
     places = [place for place, kind in kinds.items() if _is_filled(own[place]) and kind in NUMBER_KINDS][:MAX_PLACES]
     for place, numbers in product(places, SPECIAL):
         array = own[place]
@@ -204,8 +205,9 @@ def neutral_operands(drawn: DrawnShape, salt: str) -> Iterator[Inputs]:
 
     The others have ordinary numbers. Each operand alone is neutral, and all but the first one are, in each combination.
     """
-    own = _ordinary_inputs(drawn, salt)
-    kinds = _kinds_by_place(drawn)
+    call = drawn.call(drawn.inputs)
+    own = with_numbers(call, salt, _ordinary)
+    kinds = _kinds_by_place(call)
     places = [place for place in kinds if _is_filled(own[place])][:MAX_PLACES]
     if len(places) < 2:
         return
@@ -229,26 +231,21 @@ def _is_filled(array: Array | None) -> bool:
     return array is not None and array.size > 0 and _is_number(array)
 
 
-def _kinds_by_place(drawn: DrawnShape) -> dict[int, str]:
-    """Return the kind of the elements of each operand that may have any, by its place."""
-    call = call_of_operator(drawn.operator, drawn.inputs, drawn.attributes, opset=drawn.opset)
+def _kinds_by_place(call: OperatorCall) -> dict[int, str]:
+    """Return the kind of the elements of each operand that has numbers of any size, by its place."""
     node = call.model.graph.node[0]
     kinds = free_operands(node, main_opset(call.model), call.values, ())
-    found = {place: kinds.get(name) for place, name in enumerate(node.input)}
+    found = ((place, name, kinds.get(name)) for place, name in enumerate(node.input))
     return {
-        place: kind for place, kind in found.items() if isinstance(kind, str) and kind in (*NUMBER_KINDS, *SMALL_KINDS)
+        place: kind
+        for place, name, kind in found
+        if isinstance(kind, str) and has_free_numbers(np.asarray(call.values[name]), kind)
     }
 
 
-def _ordinary_inputs(drawn: DrawnShape, salt: str) -> Inputs:
-    """Return inputs with other elements, of which few are equal and none is special."""
-    call = call_of_operator(drawn.operator, drawn.inputs, drawn.attributes, opset=drawn.opset)
-    return with_numbers(call, salt, _ordinary)
-
-
 def _ordinary(text: str, array: Array, kind: str) -> Array:
-    is_drawn = array.dtype.kind in "biu" or is_floating(array.dtype)
-    if not is_drawn or kind not in (*NUMBER_KINDS, *SMALL_KINDS):
+    """Return other elements, of which few are equal and none is special; those that are not free stay."""
+    if not has_free_numbers(array, kind):
         return array
     mode = INTEGER_MODES.index("up to 100") if array.dtype.kind in "iu" else MODES.index("near 1")
     return elements(text, array.dtype, array.shape, kind, mode, ())

@@ -73,12 +73,8 @@ class Limits:
 
     @property
     def memory_limit(self) -> str:
-        """The limit of the memory as a clause; empty without a limit."""
-        return (
-            f"--memory limits its address space to {self.memory / 2**20:.4g} MiB, perhaps too few"
-            if self.memory
-            else ""
-        )
+        """The limit of the memory as a clause."""
+        return f"--memory limits its address space to {self.memory / 2**20:.4g} MiB"
 
     def __post_init__(self) -> None:
         """Check the time limit.

@@ -345,7 +345,7 @@ class SubjectProcess:
         partial = f", after {quote_line(answer)}" if answer else ""
         if how is None:
             return ProtocolViolation(f"closed its standard input or output before it answered `{command}`{partial}")
-        limit = f", and {self._limits.memory_limit}" if self._limits.memory else ""
+        limit = f", and {self._limits.memory_limit}, perhaps too few" if self._limits.memory else ""
         return Crashed(f"{how} before it answered `{command}`{partial}{limit}{self._last_stderr_line()}")
 
     def _describe_exit(self) -> str | None:

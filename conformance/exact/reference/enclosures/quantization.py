@@ -145,9 +145,8 @@ def _quantize_linear(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
 
 def _dequantize_linear(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     """Enclose DequantizeLinear, a large tensor in parts along an axis that no scale is for: they fit into a cache."""
-    X, scale = inputs[:2]
+    X = inputs[0]
     assert X is not None
-    assert scale is not None
     rank = len(X.shape)
     own_axis = node.attributes.get("axis", 1) % max(rank, 1)
     axis = max((each for each in range(rank) if each != own_axis), key=lambda each: X.shape[each], default=None)
