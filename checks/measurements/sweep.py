@@ -172,9 +172,10 @@ def in_other_order(node: DrawnNode, bits: int) -> Outputs:
         return None
     if node.operator.startswith("Reduce"):
         axes = node.operands.get("axes", given.get("axes"))
-        if axes is None and given.get("noop_with_empty_axes"):
+        is_empty = axes is None or not np.size(axes)
+        if is_empty and given.get("noop_with_empty_axes"):
             return None
-        permuted(names[0], 0 if axes is None else int(axes[0]))
+        permuted(names[0], 0 if is_empty else int(axes[0]))
     elif node.operator == "MatMul" and min(array.ndim for array in changed.values()) > 1:
         permuted(names[0], -1)
         permuted(names[1], -2)

@@ -94,6 +94,21 @@ def test_variants_agree_with_onnxruntime(script):
         np.testing.assert_allclose(variant[0], expected, rtol=1e-3, atol=1e-4)
 
 
+def test_sweep_of_sums_compares_all_variants_of_their_terms(script):
+    found = script.sweep(100, 3, ["ReduceSum", "Conv", "MatMul", "GlobalAveragePool", "ReduceL1"])
+    assert found.open == set()
+    for kind in ("in double", "in another order", "as a function", "with fused multiply-add"):
+        assert found.counts[f"results of variant {kind}"] > 0
+
+
+@pytest.mark.parametrize(("operator", "seed", "is_sum"), [("ReduceProd", "1/67", True), ("ReduceL1", "1/190", False)])
+def test_reduction_over_empty_axes_has_another_order_unless_it_reduces_none(script, operator, seed, is_sum):
+    node = draw_node(operator, seed)
+    assert node.operands["axes"].size == 0
+    assert bool(script.attributes_of(node).get("noop_with_empty_axes")) is not is_sum
+    assert (script.in_other_order(node, 1) is not None) is is_sum
+
+
 @pytest.mark.parametrize(
     ("actual", "value", "error", "exact", "expected"),
     [
