@@ -167,11 +167,14 @@ class OnnxCases:
         levels = Counter(case.level for _, case in self.cases if HARD_TAG in case.tags)
         drawn = sum(DRAWN_TAG in case.tags for _, case in self.cases)
         judged = len(self.cases) - len(self.own_values) - levels.total() - drawn
+        if drawn == len(self.cases):
+            yield f"{drawn} cases have a drawn node"
+            return
         yield f"{judged} cases of onnx have expected values and bounds of the reference"
         hard = levels[Level.MUST]
         strict = levels[Level.SHOULD]
         yield f"{hard} further cases have the same models with hard values, and {strict} of level should"
-        yield f"{drawn} cases have a drawn node"
+        yield f"{drawn} cases have a drawn node of the newest version of its operator; --opset writes older versions"
         for reasons, what in (
             (self.own_values, "keep onnx's outputs"),
             (self.left_out, "are left out"),

@@ -185,7 +185,7 @@ _ENTRY_PREDICATES = {
 
 _PREDICATES = _ENTRY_PREDICATES | {
     UnexpectedKind.VARIES: "{vary} from run to run {on}",
-    UnexpectedKind.REQUIRED: "{verb} {on} although the operator is required",
+    UnexpectedKind.REQUIRED: "{verb} {on} although {family} is required",
     UnexpectedKind.REGRESSED: "{verb} {on}, but in the baseline: {expected}",
     UnexpectedKind.UNEXPECTED: "{verb} {on}",
 }
@@ -195,6 +195,7 @@ def _sentence(group: UnexpectedGroup, count: int, example: str) -> str:
     """Return the reason: the location of the entry, the id of a single case or the number of cases, the predicate."""
     is_one = count == 1
     predicate = _PREDICATES[group.kind].format(
+        family=group.family,
         verb=group.verdict.verb(count),
         vary="varies" if is_one else "vary",
         them="it" if is_one else "them",

@@ -256,7 +256,7 @@ class TestRequiredOperators:
     def test_unsupported_required_operator_is_a_reason(self):
         criterion = new_criterion(require=("Adam",))
         judge(criterion, UNSUPPORTED)
-        assert reasons(criterion) == ["test_x is unsupported on acme although the operator is required"]
+        assert reasons(criterion) == ["test_x is unsupported on acme although Adam is required"]
 
     def test_listed_unsupported_case_of_a_required_operator_is_expected(self):
         criterion = new_criterion(entries=[expecting("test_x", verdict=UNSUPPORTED)], require=("Adam",))
