@@ -6,8 +6,9 @@ There are three ways, in this order:
    values are those of the original model.
    Values that are too large for one run are obtained in further runs, and stay in temporary files. A sample of them
    is judged.
-2. *Groups*: if they do not, half of the values are exposed at a time, then half of those, down to single values. A
-   value whose exposure changes an output stays *hidden*; the nodes around it are judged together.
+2. *Groups*: if they do not, the values that depend on inputs and those of constants alone are exposed apart, because
+   runtimes fuse the dequantization of weights. Then half of the values are exposed at a time, then half of those, down
+   to single values. A value whose exposure changes an output stays *hidden*; the nodes around it are judged together.
 3. *Cut*: if the runtime refuses additional outputs, also those of floating-point types alone, each node becomes a model
    of its own, and is fed with the values that the earlier nodes returned.
 """
@@ -16,7 +17,8 @@ from __future__ import annotations
 
 import math
 import mmap
-from collections import ChainMap
+import os
+from collections import ChainMap, Counter
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -28,7 +30,7 @@ import numpy as np
 
 from conformance.base.verdicts import Verdict
 from conformance.exact.models.arrays import Array, copy_of_value, dtype_of, have_same_bits, is_floating, is_text
-from conformance.exact.models.graphs import is_operator
+from conformance.exact.models.graphs import constant_names, is_operator, names_taken_by
 from conformance.exact.models.input_files import DeclaredInput, initializer_arrays, required_input_names
 from conformance.own.graphs.cutting import single_node_model, with_outputs
 from conformance.subjects.calling.request import CaseEnded, call_running_subject, suite_code
@@ -37,7 +39,7 @@ from conformance.subjects.isolation.protocol import LARGE_OUTPUT_BYTES
 from conformance.subjects.isolation.proxies import BackendProxy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
     import onnx
@@ -49,11 +51,18 @@ MAX_VALUE_BYTES = 2**28
 MAX_OBTAINED_BYTES = LARGE_OUTPUT_BYTES * 2 // 3
 """Maximum size of all intermediate values that one run returns."""
 
+MAX_GROUP_BYTES = 2**28
+"""Size of several intermediate values that one run returns, if further runs return the others: both processes need
+several times this memory."""
+
 MAX_MAPPED_BYTES = 2**33
 """Maximum size of the intermediate values of further runs, which are in temporary files."""
 
 MAX_GROUP_RUNS = 256
 """Maximum number of models that are run to find the values whose exposure changes no output."""
+
+MAX_HIDDEN_OF_A_KIND = 4
+"""Number of hidden results of constants after which others of the same operators are not exposed alone."""
 
 
 class Exposure(StrEnum):
@@ -237,6 +246,97 @@ def _floating_point_values(model: onnx.ModelProto, names: Sequence[str]) -> list
     return [name for name in names if types.get(name) and is_floating(dtype_of(types[name]))]
 
 
+@dataclass
+class _Groups:
+    """Runs that expose groups of values; `known` grows with each.
+
+    Attributes:
+        backend: the subject.
+        model: the model.
+        inputs: its inputs.
+        known: the values that are known.
+        kinds: for a value that depends on no input, the operators that make and that take it.
+        progress: is called with a text for the user.
+        is_in_files: whether the values are kept in temporary files.
+        hidden: the number of hidden values of each kind.
+        shown: the kinds with an exposed value.
+    """
+
+    backend: Any
+    model: onnx.ModelProto
+    inputs: Sequence[Array]
+    known: _GrowingValues
+    kinds: Mapping[str, tuple[str, ...]]
+    progress: Callable[[str], None]
+    is_in_files: bool = False
+    hidden: Counter[tuple[str, ...]] = field(default_factory=Counter)
+    shown: set[tuple[str, ...]] = field(default_factory=set)
+
+    def note_change(self) -> None:
+        """Note that outputs of the model change if all values are exposed."""
+        if not self.known.remark:
+            self.known.remark = "exposing all values changes the model's outputs"
+            self.progress("exposing all values changes the outputs; smaller groups are exposed")
+
+    def expose(self, names: Sequence[str], *, must_keep_outputs: bool = True) -> bool:
+        """Expose values; record them and return True if the model's outputs are bit-identical, or need not be.
+
+        Raises:
+            SubjectRefused: the subject failed.
+        """
+        known = self.known
+        known.runs += 1
+        outputs, exposed = _run_exposed(self.backend, self.model, self.inputs, names)
+        if not are_identical(outputs, known.outputs):
+            if must_keep_outputs:
+                return False
+            known.remark = "the outputs differ from run to run; the values and outputs are those of one run"
+            known.outputs = outputs
+            known.values |= _arrays_by_name((value.name for value in self.model.graph.output), outputs)
+        way = Exposure.GROUP if known.remark and must_keep_outputs else Exposure.ADDED_OUTPUT
+        with suppress(OSError):  # the disk is full
+            known.add(_in_file(exposed) if self.is_in_files else exposed, way)
+        return True
+
+    def expose_all(self, groups: Sequence[Sequence[str]]) -> None:
+        """Expose groups, then halves of the groups whose exposure changes an output; single values remain hidden."""
+        pending = list(groups)
+        while pending:
+            group = [name for name in pending.pop(0) if not self._stays_hidden(name)]
+            if not group:
+                continue
+            self.progress(f"run {self.known.runs + 1}, for {len(group)} values; {len(pending)} groups of values follow")
+            is_exposed = False
+            if self.known.runs < MAX_GROUP_RUNS:
+                with suppress(SubjectRefused):
+                    is_exposed = self.expose(group)
+            if is_exposed:
+                self.shown.update(self.kinds[name] for name in group if name in self.kinds)
+                continue
+            self.note_change()
+            if len(group) == 1 or self.known.runs >= MAX_GROUP_RUNS:
+                self.known.ways.update(dict.fromkeys(group, Exposure.HIDDEN))
+                self.hidden.update(self.kinds[name] for name in group if name in self.kinds)
+            elif group[0] in self.kinds:  # the first hidden ones may decide
+                pending = [*self.halves(group), *pending]
+            else:
+                pending += self.halves(group)
+
+    def halves(self, group: Sequence[str]) -> list[Sequence[str]]:
+        """Return the halves of a group: the results of constants alone and all others, or else the first and last."""
+        first = [name for name in group if name not in self.kinds]
+        half = len(first) if 0 < len(first) < len(group) else len(group) // 2
+        return [group[:half], group[half:]]
+
+    def _stays_hidden(self, name: str) -> bool:
+        """Return whether several values of a kind were exposed alone, and all of them changed an output."""
+        kind = self.kinds.get(name)
+        stays = kind is not None and kind not in self.shown and self.hidden[kind] >= MAX_HIDDEN_OF_A_KIND
+        if stays:
+            self.known.ways[name] = Exposure.HIDDEN
+        return stays
+
+
 def expose_values(
     backend: Any,
     model: onnx.ModelProto,
@@ -273,48 +373,62 @@ def expose_values(
     known.add(_arrays_by_name(named, outputs), Exposure.OUTPUT)
     known.others |= {name: output for name, output in named.items() if name not in known.values}
     known.ways |= dict.fromkeys(known.others, Exposure.OUTPUT)
-    every = exposable_values(model)
-    names, *further = _runs_within_size(model, every)
+    kinds = _kinds_of_constants(model, fed)
+    every = sorted(exposable_values(model), key=lambda name: name in kinds)
+    names, *further = _runs_within_size(model, every, MAX_GROUP_BYTES if is_stable else MAX_OBTAINED_BYTES)
     known.ways |= dict.fromkeys({*every} - {*names}, Exposure.HIDDEN)
-    if not names and not further:
-        _note_hidden(known, every)
-        return known
-    expose = partial(_expose, known=known, way=Exposure.ADDED_OUTPUT, must_keep_outputs=is_stable)
+    groups = _Groups(backend, model, inputs, known, kinds, progress)
     try:
         try:
-            is_kept = expose(backend, model, inputs, names)
+            is_kept = not names or groups.expose(names, must_keep_outputs=is_stable)
         except SubjectRefused:  # perhaps of shapes alone
             names = _floating_point_values(model, names)
-            is_kept = expose(backend, model, inputs, names)
-        if is_kept:
-            for number, group in enumerate(further if is_stable else ()):
-                progress(f"run {number + 2} of {1 + len(further)} for the large values")
-                _expose_in_files(backend, model, inputs, group, known)
-            _note_hidden(known, every)
-            return known
+            is_kept = groups.expose(names, must_keep_outputs=is_stable)
     except SubjectRefused as refusal:
         known.remark = f"the subject refuses additional outputs: {refusal}"
         progress("the subject refuses additional outputs; each node is run alone")
         _cut(backend, model, known, progress)
         return known
-    known.remark = "exposing all values changes the model's outputs"
-    progress("exposing all values changes the outputs; smaller groups are exposed")
-    _expose_groups(backend, model, inputs, names, known)
+    if not is_kept:
+        groups.note_change()
+    groups.is_in_files = bool(further)
+    if is_stable:
+        groups.expose_all([*([] if is_kept else groups.halves(names)), *further])
+    _note_hidden(known, {*every}.difference(names, *further))
     return known
 
 
-def _note_hidden(known: ExposedValues, names: Sequence[str]) -> None:
-    hidden = sum(known.ways.get(name) is Exposure.HIDDEN for name in names)
-    if hidden:
-        known.remark = f"{hidden} values are too large, and stay hidden; a smaller --shape shows them"
+def _note_hidden(known: ExposedValues, too_large: Collection[str]) -> None:
+    if too_large:
+        note = f"{len(too_large)} values are too large, and stay hidden; a smaller --shape shows them"
+        known.remark = f"{known.remark}; {note}" if known.remark else note
 
 
-def _runs_within_size(model: onnx.ModelProto, names: Sequence[str]) -> list[list[str]]:
+def _kinds_of_constants(model: onnx.ModelProto, fed: Collection[str]) -> dict[str, tuple[str, ...]]:
+    """Return the operators that make and that take each value that depends on no input, by name."""
+    constants = constant_names(model.graph).difference(fed)
+    takers: dict[str, list[str]] = {}
+    for node in model.graph.node:
+        taken = names_taken_by(node)
+        for name in taken:
+            takers.setdefault(name, []).append(node.op_type)
+        if constants.issuperset(taken):
+            constants.update(node.output)
+    return {
+        name: (node.op_type, *sorted(takers.get(name, ())))
+        for node in model.graph.node
+        for name in node.output
+        if name in constants
+    }
+
+
+def _runs_within_size(model: onnx.ModelProto, names: Sequence[str], group_size: int) -> list[list[str]]:
     """Return the values of each run, within the maximum sizes; those of the first run stay in memory.
 
     A value without an inferred shape has no size. A value that is too large for any run is left out, and so is a large
-    tensor of texts.
+    tensor of texts. Several values of one run have at most `group_size` bytes.
     """
+    most = min(group_size, MAX_OBTAINED_BYTES)
     types = {value.name: DeclaredInput.of(value) for value in model.graph.value_info}
     first: list[str] = []
     further: list[list[str]] = []
@@ -327,7 +441,7 @@ def _runs_within_size(model: onnx.ModelProto, names: Sequence[str]) -> list[list
         size = 0
         if declared is not None and dtype is not None and None not in (shape := declared.shape or (0,)):
             size = dtype.itemsize * math.prod(each or 0 for each in shape)
-        if size <= MAX_VALUE_BYTES and total + size <= MAX_OBTAINED_BYTES:
+        if size <= MAX_VALUE_BYTES and total + size <= most:
             first.append(name)
             total += size
         elif (
@@ -336,7 +450,7 @@ def _runs_within_size(model: onnx.ModelProto, names: Sequence[str]) -> list[list
             and dtype is not None
             and not is_text(dtype)
         ):
-            if not further or rest + size > MAX_OBTAINED_BYTES:
+            if not further or rest + size > most:
                 further.append([])
                 rest = 0
             further[-1].append(name)
@@ -345,53 +459,30 @@ def _runs_within_size(model: onnx.ModelProto, names: Sequence[str]) -> list[list
     return [first, *further]
 
 
-def _expose_in_files(
-    backend: Any, model: onnx.ModelProto, inputs: Sequence[Array], names: Sequence[str], known: _GrowingValues
-) -> None:
-    """Expose large values in a further run, and keep them in temporary files; they stay hidden if an output changes."""
-    with suppress(SubjectRefused):
-        known.runs += 1
-        outputs, exposed = _run_exposed(backend, model, inputs, names)
-        if are_identical(outputs, known.outputs):
-            for name in list(exposed):
-                with suppress(OSError):  # the disk is full
-                    known.add({name: _in_file(exposed.pop(name))}, Exposure.ADDED_OUTPUT)
-
-
-def _in_file(array: Array) -> Array:
-    """Return an array that is mapped from a temporary file, which ends with the array.
+def _in_file(arrays: Mapping[str, Array]) -> dict[str, Array]:
+    """Return arrays that are mapped from one temporary file, which ends with the last of them; texts are not.
 
     Raises:
         OSError: the file cannot be written.
     """
+    places = {}
     with TemporaryFile() as file:
-        file.write(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
+        for name, array in arrays.items():
+            if is_text(array.dtype):
+                continue
+            places[name] = file.seek(-file.tell() % _ALIGNMENT, os.SEEK_CUR)
+            file.write(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
+        file.truncate(file.tell() + 1)  # no file of zero bytes can be mapped
         file.flush()
         content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    return np.ndarray(array.shape, array.dtype, content)
+    mapped = {
+        name: np.ndarray(arrays[name].shape, arrays[name].dtype, content, place) for name, place in places.items()
+    }
+    return {**arrays, **mapped}
 
 
-def _expose(
-    backend: Any,
-    model: onnx.ModelProto,
-    inputs: Sequence[Array],
-    names: Sequence[str],
-    known: _GrowingValues,
-    way: Exposure,
-    *,
-    must_keep_outputs: bool = True,
-) -> bool:
-    """Expose values; record them and return True if the model's outputs are bit-identical, or need not be."""
-    known.runs += 1
-    outputs, exposed = _run_exposed(backend, model, inputs, names)
-    if not are_identical(outputs, known.outputs):
-        if must_keep_outputs:
-            return False
-        known.remark = "the outputs differ from run to run; the values and outputs are those of one run"
-        known.outputs = outputs
-        known.values |= _arrays_by_name((value.name for value in model.graph.output), outputs)
-    known.add(exposed, way)
-    return True
+_ALIGNMENT = 64
+"""Alignment of arrays in a temporary file, in bytes."""
 
 
 def _run_exposed(
@@ -406,27 +497,6 @@ def _run_exposed(
 def _arrays_by_name(names: Iterable[str], values: Iterable[Any]) -> dict[str, Array]:
     """Return values by name, without sequences and maps."""
     return {name: value for name, value in zip(names, values, strict=True) if isinstance(value, np.ndarray)}
-
-
-def _expose_groups(
-    backend: Any, model: onnx.ModelProto, inputs: Sequence[Array], names: Sequence[str], known: _GrowingValues
-) -> None:
-    """Expose halves, then halves of the halves whose exposure changes an output; single values remain hidden."""
-    pending = [names[: len(names) // 2], names[len(names) // 2 :]]
-    while pending:
-        group = pending.pop(0)
-        if not group:
-            continue
-        exposed = False
-        if known.runs < MAX_GROUP_RUNS:
-            with suppress(SubjectRefused):
-                exposed = _expose(backend, model, inputs, group, known, Exposure.GROUP)
-        if exposed:
-            continue
-        if len(group) == 1 or known.runs >= MAX_GROUP_RUNS:
-            known.ways.update(dict.fromkeys(group, Exposure.HIDDEN))
-            continue
-        pending += [group[: len(group) // 2], group[len(group) // 2 :]]
 
 
 def expose_together(

@@ -225,9 +225,11 @@ def test_wrong_node_becomes_a_case_that_a_correct_backend_passes(
     ("limits", "hidden", "further"),
     [
         ({"OBTAINED": 200}, 0, 1),
-        ({"VALUE": 95}, 0, 1),
-        ({"VALUE": 95, "OBTAINED": 100}, 0, 3),
-        ({"VALUE": 95, "MAPPED": 100}, 2, 1),
+        ({"GROUP": 200}, 0, 1),
+        ({"GROUP": 95}, 0, 2),
+        ({"VALUE": 95}, 0, 0),
+        ({"VALUE": 95, "OBTAINED": 100}, 0, 2),
+        ({"VALUE": 95, "MAPPED": 100}, 2, 0),
         ({"OBTAINED": 95}, 3, 0),
     ],
 )
@@ -278,6 +280,26 @@ def test_value_that_depends_on_the_exposed_group_makes_no_node_wrong(chain: Load
     result = audit(chain, EvaluatorBackend(other_kernel))
     assert [node.verdict for node in result.nodes] == [NodeVerdict.CORRECT] * 4
     assert "group of added outputs" in result.ways
+
+
+def test_results_of_constants_that_are_fused_are_tried_apart_and_only_a_few_alone(tmp_path: Path) -> None:
+    """The backend fuses each Neg of a constant, and keeps the Abs of one."""
+
+    def fused(values: Outputs, _: int, names: Sequence[str]) -> Outputs:
+        return values | ({"Y": values["Y"] * np.float32(0.999)} if any(each.startswith("N") for each in names) else {})
+
+    ones = numpy_helper.from_array(np.ones((2, 3, 4), np.float32), "ones")
+    nodes = [helper.make_node("Constant", [], ["C"], value=ones), helper.make_node("Abs", ["C"], ["K"])]
+    nodes += [helper.make_node("Neg", ["C"], [f"N{number}"]) for number in range(64)]
+    values = ["X", *(f"A{number}" for number in range(63)), "Z"]
+    nodes += [helper.make_node("Add", [values[number], f"N{number}"], [values[number + 1]]) for number in range(64)]
+    nodes.append(helper.make_node("Add", ["Z", "K"], ["Y"]))
+    result = audit(write_model(tmp_path / "m.onnx", nodes, [2, 3, 4]), EvaluatorBackend(fused))
+    ways = {node.name: node.way for node in result.nodes}
+    assert {ways[name] for name in (*values[1:], "K")} == {"group of added outputs"}
+    assert {ways[f"N{number}"] for number in range(64)} == {"hidden"}
+    assert not result.wrong_nodes
+    assert result.model_runs < 64
 
 
 def test_value_of_a_refused_group_is_judged_if_a_smaller_group_exposes_it(chain: LoadedModel) -> None:
