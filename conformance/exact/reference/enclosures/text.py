@@ -35,7 +35,8 @@ def _string_split(node: Node, arrays: Sequence[Any]) -> list[Array]:
     """Return the parts of each string, filled up with empty strings, and the number of parts.
 
     Raises:
-        Unsupported: a string has other spaces than those of ASCII, or is empty where delimiters separate parts.
+        Unsupported: a string has other spaces than those of ASCII, ends with spaces behind the last split, or is empty
+            where delimiters separate parts.
     """
     (X,) = arrays
     delimiter = node.attributes.get("delimiter") or None
@@ -44,7 +45,9 @@ def _string_split(node: Node, arrays: Sequence[Any]) -> list[Array]:
         raise Unsupported("StringSplit at spaces that not every runtime has")
     if delimiter is not None and not all(X.flat):
         raise Unsupported("StringSplit of an empty string, which has no part or one")
-    parts = [(text if delimiter else text.strip()).split(delimiter, most) for text in X.flat]
+    parts = [text.split(delimiter, most) for text in X.flat]
+    if delimiter is None and any(each and each[-1] != each[-1].rstrip() for each in parts):
+        raise Unsupported("StringSplit with spaces at the end of the suffix, which the page adds, and removes")
     width = max(map(len, parts), default=0)
     filled = (part for each in parts for part in (*each, *[""] * (width - len(each))))
     counts = np.array([len(each) for each in parts], np.int64).reshape(X.shape)

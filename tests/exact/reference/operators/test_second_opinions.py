@@ -202,6 +202,7 @@ NO_RESULT: list[tuple[str, int, list[Any], dict[str, Any]]] = [
     ("LpNormalization", 22, [f32(1, 2)], {"p": 3}),
     ("StringNormalizer", 10, [np.array([["a"], ["b"]], object)], {}),
     ("StringSplit", 20, [np.array(["a", ""], object)], {"delimiter": ","}),
+    ("StringSplit", 20, [np.array(["a b "], object)], {"maxsplit": 1}),
     ("Trilu", 14, [np.array([["a", "b"], ["c", "d"]], object)], {}),
 ]
 

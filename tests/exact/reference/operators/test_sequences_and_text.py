@@ -95,7 +95,10 @@ def test_string_operators_return_texts() -> None:
     assert counts.tolist() == [2, 3]
     parts, counts = of_known("StringSplit", X, outputs=2, delimiter=" ", maxsplit=1)
     assert parts.tolist() == [["a", "b"], ["", "c  d  e "]]
-    assert of_known("StringSplit", X, outputs=2, maxsplit=1)[0].tolist() == [["a", "b"], ["c", "d  e"]]
+    assert of_known("StringSplit", strings("a b", " c  d  e"), outputs=2, maxsplit=1)[0].tolist() == [
+        ["a", "b"],
+        ["c", "d  e"],
+    ]
     words = strings("Monday", "tuesday", "x")
     normalized = of_known("StringNormalizer", words, stopwords=["monday"], case_change_action="UPPER")
     assert normalized[0].tolist() == ["TUESDAY", "X"]
