@@ -36,7 +36,8 @@ def evaluate_exactly(model: onnx.ModelProto, feeds: Mapping[str, Any]) -> list[A
         NoFormula: an operator has no exact value here.
     """
     opsets = {"" if entry.domain == "ai.onnx" else entry.domain: entry.version for entry in model.opset_import}
-    surroundings = Surroundings(opsets, {name: array.dtype for name, array in feeds.items()})
+    constants = {each.name: helper.tensor_dtype_to_np_dtype(each.data_type) for each in model.graph.initializer}
+    surroundings = Surroundings(opsets, {**constants, **{name: array.dtype for name, array in feeds.items()}})
     return _graph(model.graph, {name: exact_array(array) for name, array in feeds.items()}, surroundings)
 
 

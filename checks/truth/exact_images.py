@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from itertools import product
 from math import ceil, floor, prod
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ import mpmath
 import numpy as np
 
 from .exact_node import NoFormula, objects, sum_of_products
+from .exact_tables import dequantized, quantized_by
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -82,6 +84,15 @@ def _average(node: Node, terms: list[Any], count: int) -> Any:
     return mpmath.fsum(terms) / (count if node.get("count_include_pad", 0) else len(terms)) if terms else None
 
 
+def _quantized_average(node: Node) -> Any:
+    """Return the average of a quantized tensor, in ONNX Runtime's domain."""
+    if node.get("channels_last", 0):
+        raise NoFormula("QLinearAveragePool with the channels last")
+    wide = copy(node)
+    wide.inputs = [dequantized(node, 0)]
+    return quantized_by(node, 3, _pooled(_average)(wide))
+
+
 def _norm(node: Node, terms: list[Any], _: int) -> Any:
     p = node.get("p", 2)
     return mpmath.fsum(abs(each) ** p for each in terms) ** (mpmath.mpf(1) / p)
@@ -121,16 +132,22 @@ def _conv(node: Node) -> Any:
 def _conv_transpose(node: Node) -> Any:
     x, w = node.inputs[:2]
     rank, groups = x.ndim - 2, node.get("group", 1)
-    if node.get("auto_pad", "NOTSET") != "NOTSET" or node.get("output_shape", None):
+    if (mode := node.get("auto_pad", "NOTSET")) != "NOTSET" and not node.get("output_shape", None):
         raise NoFormula("ConvTranspose with another size")
     steps, gaps, added = (node.get(k, [d] * rank) for k, d in (("strides", 1), ("dilations", 1), ("output_padding", 0)))
-    pads = node.get("pads", [0] * 2 * rank)
-    shape = [
-        (size - 1) * step + (k - 1) * gap + 1 + extra - low - high
-        for size, step, k, gap, extra, low, high in zip(
-            *(x.shape[2:], steps, w.shape[2:], gaps, added, pads[:rank], pads[rank:]), strict=True
-        )
+    full = [
+        (size - 1) * step + (k - 1) * gap + 1 + extra
+        for size, step, k, gap, extra in zip(x.shape[2:], steps, w.shape[2:], gaps, added, strict=True)
     ]
+    pads = node.get("pads", [0] * 2 * rank)
+    if wanted := node.get("output_shape", None):
+        totals = [size - result for size, result in zip(full, wanted[-rank:], strict=True)]
+        if min(totals) < 0:
+            raise NoFormula("ConvTranspose with a negative padding")
+        is_small_first = (mode == "SAME_UPPER") == (node.opset >= 11)
+        starts = [total // 2 if is_small_first else total - total // 2 for total in totals]
+        pads = [*starts, *(total - start for total, start in zip(totals, starts, strict=True))]
+    shape = [size - low - high for size, low, high in zip(full, pads[:rank], pads[rank:], strict=True)]
     own, each_in = w.shape[1], x.shape[1] // groups
     y = np.full((len(x), own * groups, *shape), ZERO, object)
     for at, tap in product(np.ndindex(x.shape[2:]), np.ndindex(w.shape[2:])):
@@ -249,6 +266,9 @@ def _resize(node: Node) -> Any:
     mode, nearest = node.get("mode", "nearest"), "floor" if is_old else node.get("nearest_mode", "round_prefer_floor")
     given = node.input(1 if is_old else 2)
     scales = list(node.get("scales", [])) if given is None else list(given.reshape(-1))
+    if "height_scale" in node.attributes:  # the first version of Upsample
+        scales = [1.0, 1.0, node.number("height_scale", 1.0), node.number("width_scale", 1.0)]
+        mode = mode.removeprefix("bi")
     sizes = [] if node.input(3) is None else [int(each) for each in node.input(3)]
     places = []
     for number, axis in enumerate(axes):
@@ -401,6 +421,7 @@ IMAGE_FORMULAS: Mapping[str, Callable[[Node], Any]] = {
     "ConvTranspose": _conv_transpose,
     "DeformConv": _deform_conv,
     "GridSample": _grid_sample,
+    "QLinearAveragePool": _quantized_average,
     "Resize": _resize,
     "Upsample": _resize,
     "RoiAlign": _roi_align,

@@ -39,7 +39,8 @@ class Node:
         self.operator, self.scope, self.surroundings = node.op_type, scope, surroundings
         self.is_alone = True
         self.opset = surroundings.opsets.get("" if node.domain == "ai.onnx" else node.domain, 1)
-        self.dtype = surroundings.types.get(node.input[0]) if node.input else None  # None for an inner value
+        self.types = [surroundings.types.get(name) for name in node.input]  # None for an inner value
+        self.dtype = self.types[0] if self.types else None
         self.attributes = {each.name: helper.get_attribute_value(each) for each in node.attribute}
         self.inputs = list(inputs)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections import Counter
+from functools import partial
 from itertools import pairwise, product
 from typing import TYPE_CHECKING, Any
 
@@ -118,7 +119,8 @@ def _softmax(node: Node) -> Any:
 
 def _batch_normalization(node: Node) -> Any:
     x, scale, bias, mean, variance = node.inputs
-    if node.get("training_mode", 0) or node.opset < 7 or not node.get("spatial", 1):
+    is_training = node.get("training_mode", 0) or (node.opset < 7 and not node.get("is_test", 0))
+    if is_training or not node.get("spatial", 1):
         raise NoFormula("BatchNormalization in training")
     epsilon, shape = node.number("epsilon", 1e-5), (1, -1, *[1] * (x.ndim - 2))
     factor = scale / mapped(lambda v: mpmath.sqrt(v + epsilon) if v + epsilon >= 0 else mpmath.nan, variance)
@@ -390,12 +392,13 @@ NARROW = (17, 18, 19, 20, 23)
 """The types with less than 16 bits, for which `saturate` chooses the result of a number out of range."""
 
 
-def _power_of_two(number: Any) -> Any:
-    """Return the number of FLOAT8E8M0 that is not less; None if the page has no result."""
+def _power_of_two(mode: str, number: Any) -> Any:
+    """Return the power of two of FLOAT8E8M0 that `round_mode` takes for a number; None if the page has no result."""
     if not number > 0:
         return None
     fraction, exponent = (ONE, 127) if number == mpmath.inf else mpmath.frexp(number)
-    return mpmath.mpf(2) ** min(max(exponent - (fraction == 0.5), -127), 127)
+    is_down = fraction == 0.5 or mode == "down" or (mode == "nearest" and fraction < 0.75)
+    return mpmath.mpf(2) ** min(max(exponent - is_down, -127), 127)
 
 
 def _cast(node: Node) -> Any:
@@ -403,10 +406,13 @@ def _cast(node: Node) -> Any:
 
     A float is rounded if no node follows, which may read it in a wider type.
     """
-    to, x = node.get("to", 1), node.inputs[0]
+    x, like = node.inputs[0], node.types[1] if node.operator == "CastLike" else None
+    if node.operator == "CastLike" and like is None:
+        raise NoFormula("CastLike to the type of an inner value")
+    to = node.get("to", 1) if like is None else helper.np_dtype_to_tensor_dtype(like)
     dtype = helper.tensor_dtype_to_np_dtype(to)
-    if to == 24 and node.get("saturate", 1) and node.get("round_mode", "up") == "up":
-        return mapped(_power_of_two, x)
+    if to == 24 and node.get("saturate", 1):
+        return mapped(partial(_power_of_two, node.get("round_mode", "up")), x)
     if x.dtype.kind not in "Oiub" or to in (8, 9, 14, 15, 21, 22, 24, 25, 26):
         raise NoFormula("Cast of other types than floats and integers")
     if dtype.kind in "iu":
@@ -455,14 +461,14 @@ def _tf_idf(node: Node) -> Any:
     return np.asarray(rows, object).reshape(*x.shape[:-1], -1)
 
 
-def _dequantized(node: Node, place: int) -> Any:
+def dequantized(node: Node, place: int) -> Any:
     """Return the numbers of a quantized operand, which its scale and its zero point follow."""
     x, scale, zero = (node.input(each) for each in (place, place + 1, place + 2))
     start = 0 if zero is None else int(zero.reshape(-1)[0])
     return mapped(lambda each: (int(each) - start) * scale.reshape(-1)[0], x)
 
 
-def _quantized_by(node: Node, place: int, numbers: Any) -> Any:
+def quantized_by(node: Node, place: int, numbers: Any) -> Any:
     """Return numbers by the scale and the zero point at a place, of the type of the first quantized operand."""
     scale, zero = node.input(place), node.input(place + 1)
     first = next(each for each in node.inputs if each is not None and each.dtype in (np.int8, np.uint8))
@@ -475,22 +481,22 @@ def _quantized_pair(function: Callable[[Any, Any], Any]) -> Callable[[Node], Any
     """Return the formula of an operator of two quantized tensors, in ONNX Runtime's domain."""
 
     def formula(node: Node) -> Any:
-        return _quantized_by(node, 6, np.asarray(function(_dequantized(node, 0), _dequantized(node, 3)), object))
+        return quantized_by(node, 6, np.asarray(function(dequantized(node, 0), dequantized(node, 3)), object))
 
     return formula
 
 
 def _quantized_each(function: Callable[[Node, Any], Any]) -> Callable[[Node], Any]:
     """Return the formula of an operator of the elements of a quantized tensor, in ONNX Runtime's domain."""
-    return lambda node: _quantized_by(node, 3, mapped(lambda x: function(node, x), _dequantized(node, 0)))
+    return lambda node: quantized_by(node, 3, mapped(lambda x: function(node, x), dequantized(node, 0)))
 
 
 def _quantized_mean(node: Node) -> Any:
-    x = _dequantized(node, 0)
+    x = dequantized(node, 0)
     axes = tuple(axis % x.ndim for axis in node.get("axes", range(x.ndim)))
     keep = bool(node.get("keepdims", 1))
     size = int(np.prod([x.shape[axis] for axis in axes]))
-    return _quantized_by(node, 3, np.asarray(x.sum(axis=axes, keepdims=keep) / size, object))
+    return quantized_by(node, 3, np.asarray(x.sum(axis=axes, keepdims=keep) / size, object))
 
 
 def _dequantized_product(node: Node) -> Any:
@@ -504,10 +510,22 @@ def _dequantized_product(node: Node) -> Any:
     return y if bias is None else y + bias
 
 
+def _integer_product(node: Node) -> Any:
+    """Return the product of integers less their zero points: one of each row of A, and of each column of B."""
+    (A, B), zeros = (each.astype(object) for each in node.inputs[:2]), [node.input(2), node.input(3)]
+    for place, zero in enumerate(zeros):
+        if zero is not None:
+            start = zero.astype(object)
+            start = start.reshape(-1, 1) if place == 0 and zero.ndim == 1 and zero.size > 1 else start
+            A, B = (A - start, B) if place == 0 else (A, B - start)
+    return np.matmul(A, B)
+
+
 TABLE_FORMULAS: Mapping[str, Callable[[Node], Any]] = {
     "Attention": _attention,
     "BatchNormalization": _batch_normalization,
     "Cast": _cast,
+    "CastLike": _cast,
     "CumProd": _cumulated(1, lambda a, b: a * b),
     "CumSum": _cumulated(0, lambda a, b: a + b),
     "DFT": _dft,
@@ -520,6 +538,7 @@ TABLE_FORMULAS: Mapping[str, Callable[[Node], Any]] = {
     "LinearRegressor": _linear_regressor,
     "LogSoftmax": _softmax,
     "LpNormalization": along(_lp_normalized),
+    "MatMulInteger": _integer_product,
     "MatMulIntegerToFloat": _dequantized_product,
     "MelWeightMatrix": _mel_weights,
     "Normalizer": along(_normalizer_row),

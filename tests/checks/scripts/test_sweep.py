@@ -52,6 +52,15 @@ def test_sweep_lists_a_wrong_runtime_as_open_and_settles_it_where_it_can(script,
     assert "ThresholdedRelu" in states["open"]
 
 
+def test_sweep_lists_a_wrong_string_as_open(script, monkeypatch):
+    right = script.run_evaluator
+    monkeypatch.setattr(
+        script, "run_evaluator", lambda *given: [np.full(each.shape, "wrong", object) for each in right(*given)]
+    )
+    found = script.sweep(1, 3, ["StringConcat"])
+    assert found.open == {"open: onnx-reference: StringConcat of string: must, a string instead of a string"}
+
+
 class Wrong:
     """A backend that returns zeros."""
 
@@ -121,6 +130,14 @@ def test_reduction_over_empty_axes_has_another_order_unless_it_reduces_none(scri
 )
 def test_is_fault_of_subject_needs_an_exact_value_within_the_bound(script, actual, value, error, exact, expected):
     assert script.is_fault_of_subject(actual, value, error, exact) is expected
+
+
+@pytest.mark.parametrize(("actual", "expected"), [([0.1, 2.0], True), ([0.1, 1.5], False)])
+def test_any_element_outside_of_its_bound_can_settle_an_output(script, actual, expected):
+    exact = np.array([mpmath.mpf(0), mpmath.mpf(1)], object)
+    bound = Enclosure(np.array([-0.5, 1.0]), np.array([0.5, 0.6]), np.dtype(np.float32))
+    assert script.is_settled_by(exact, np.float32(actual), bound, [(0,), (1,)]) is expected
+    assert not script.is_settled_by(None, np.float32(actual), bound, [(0,), (1,)])
 
 
 @pytest.mark.parametrize("fault", known_faults(), ids=lambda fault: f"{fault.subject}-{fault.operator}")
