@@ -345,7 +345,10 @@ def window_places(
         yield (
             slice(None),
             slice(None),
-            *(slice(index * gap, index * gap + (count - 1) * step + 1, step) for index, gap, count, step in axes),
+            *(
+                slice(index * gap, index * gap + max(0, (count - 1) * step + 1), step)
+                for index, gap, count, step in axes
+            ),
         )
 
 
