@@ -193,8 +193,7 @@ def _lp_pool(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
 
     def pooled(declared: Pads) -> Enclosure:
         pads = _pads(node, X, kernel, declared)
-        value, magnitudes, error = (_window_sums(part, node, kernel, pads) for part in (P.value, P.magnitude, P.error))
-        return _root(X.from_terms(value, magnitudes, error, prod(kernel)), p)
+        return _root(P.add_terms(lambda x: _window_sums(x, node, kernel, pads), prod(kernel)), p)
 
     return [_in_each_reading(node, X, kernel, pooled)]
 

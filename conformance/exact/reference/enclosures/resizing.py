@@ -14,7 +14,7 @@ from conformance.exact.models.arrays import format_of
 from conformance.exact.reference.enclosures.regions import cubic_weights, nearest_elements
 from conformance.exact.reference.formulas.elementwise import tensor
 from conformance.exact.reference.formulas.linear import distinct_axes
-from conformance.exact.reference.numbers.enclosure import Enclosure, admit, is_strict, leave_to_readings
+from conformance.exact.reference.numbers.enclosure import Enclosure, admit, hull, is_strict, leave_to_readings
 from conformance.exact.reference.tolerances import TIE_DISTANCE
 
 if TYPE_CHECKING:
@@ -270,11 +270,11 @@ def _nearest(X: Enclosure, axis: int, x: Array, rounding: Callable[[Array], Arra
     places = [np.clip(rounding(x + shift), 0, old - 1).astype(int) for shift in (0.0, -TIE_DISTANCE, TIE_DISTANCE)]
     is_exact = np.equal(x, np.round(x * 4096) / 4096)  # a coordinate with few digits is computed exactly
     doubtful = (places[1] != places[2]) & ~is_exact
-    Y = X.moved(lambda v: np.take(v, places[0], axis))
-    if doubtful.any():
-        mask = doubtful.reshape([-1 if each == axis else 1 for each in range(len(X.shape))])
-        Y = Enclosure(Y.value, np.where(mask, np.inf, Y.error), Y.dtype)
-    return Y
+    first, *others = (
+        X.moved(lambda v, at=np.where(doubtful, place, places[0]): np.take(v, at, axis))  # type: ignore[misc]  # noqa: B008
+        for place in (places[1:] if doubtful.any() else places[:1])
+    )
+    return hull(first, *others) if others else first
 
 
 def _linear(X: Enclosure, axis: int, x: Array) -> Enclosure:

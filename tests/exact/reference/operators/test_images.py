@@ -33,6 +33,35 @@ def test_lp_pool_is_the_norm_of_each_window(p: int, random: np.random.Generator)
     assert_close(enclose("GlobalLpPool", X, p=p), whole)
 
 
+@pytest.mark.parametrize("operator", ["LpPool", "MaxPool"])
+@pytest.mark.parametrize("mode", ["VALID", "NOTSET"])
+def test_pool_without_room_for_a_window_has_no_elements(operator: str, mode: str) -> None:
+    X = np.ones((1, 1, 6, 4), np.float32)
+    tensor = enclose(operator, X, kernel_shape=[2, 3], strides=[2, 2], dilations=[2, 2], auto_pad=mode)
+    assert tuple(tensor.shape) == (1, 1, 2, 0)
+
+
+@pytest.mark.parametrize("p", [1, 2, 3])
+@pytest.mark.parametrize("operator", ["LpPool", "GlobalLpPool"])
+def test_norm_of_numbers_that_are_not_finite_is_determined(operator: str, p: int) -> None:
+    kernel = {"kernel_shape": [3]} if operator == "LpPool" else {}
+    for special, wanted in ((np.nan, np.nan), (-np.inf, np.inf)):
+        tensor = enclose(operator, np.float32([[[1.1, special, 3.3]]]), p=p, **kernel)
+        np.testing.assert_array_equal(tensor.value, [[[wanted]]])
+        assert not tensor.error.any()
+    overflows = enclose(operator, np.float32([[[1.1, -np.inf, 3e38]]]), p=3, **kernel)
+    np.testing.assert_array_equal(overflows.value, [[[np.inf]]])
+
+
+def test_resize_nearest_at_a_doubtful_coordinate_is_one_of_two_neighbours() -> None:
+    X = np.arange(8, dtype=np.float32)
+    tensor = enclose(
+        "Resize", X, None, np.float32([0.6]), coordinate_transformation_mode="asymmetric", nearest_mode="floor"
+    )
+    assert tensor.value.tolist() == [0, 1, 3, 4]
+    assert tensor.error.tolist() == [0, 0, 0, 1]
+
+
 @pytest.mark.parametrize(("size", "given"), [(1, {"beta": 0.5}), (3, {"beta": 0.5}), (4, {})])
 def test_lrn_divides_by_the_squares_of_neighbouring_channels(size: int, given: Any, random: Any) -> None:
     X = random.standard_normal((2, 5, 3)).astype(np.float32)
