@@ -410,6 +410,12 @@ class Sweep:
         except Unsupported as reason:
             self.counts[f"not judged: {reason}"] += 1
             return
+        except (ArithmeticError, LookupError, TypeError, ValueError) as error:  # a fault of the suite
+            cause = f"open: suite: {operator}: {type(error).__name__}"
+            self.causes[cause] += 1
+            self.examples.setdefault(cause, f"{error}; seed {own}")
+            self.open.add(cause)
+            return
         self.counts["judged nodes"] += 1
         backend = self.backend
         results = subjects(node, text_bits(own)) if backend is None else [(backend.id, run_backend(backend, node))]

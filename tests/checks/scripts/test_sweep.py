@@ -52,6 +52,16 @@ def test_sweep_lists_a_wrong_runtime_as_open_and_settles_it_where_it_can(script,
     assert "ThresholdedRelu" in states["open"]
 
 
+def test_sweep_lists_a_node_that_the_suite_does_not_evaluate_as_open(script, monkeypatch):
+    def fail(*_):
+        raise ValueError("no shape")
+
+    monkeypatch.setattr(script, "enclose", fail)
+    found = script.sweep(2, 3, ["Exp"])
+    assert found.causes == {"open: suite: Exp: ValueError": 2}
+    assert found.open == {*found.causes}
+
+
 def test_sweep_lists_a_wrong_string_as_open(script, monkeypatch):
     right = script.run_evaluator
     monkeypatch.setattr(
