@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import ceil, prod
 from typing import TYPE_CHECKING
 
@@ -193,7 +194,7 @@ def _lp_pool(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
 
     def pooled(declared: Pads) -> Enclosure:
         pads = _pads(node, X, kernel, declared)
-        return _root(P.add_terms(lambda x: _window_sums(x, node, kernel, pads), prod(kernel)), p)
+        return _norm(P, lambda x: _window_sums(x, node, kernel, pads), prod(kernel), p)
 
     return [_in_each_reading(node, X, kernel, pooled)]
 
@@ -201,7 +202,9 @@ def _lp_pool(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
 def _global_lp_pool(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     X = tensor(inputs[0])
     p = node.attributes.get("p", 2)
-    return [_root(_powers(X, p).sum(range(2, len(X.shape)), keepdims=True), p)]
+    axes = tuple(range(2, len(X.shape)))
+    count = prod(X.shape[2:])
+    return [_norm(_powers(X, p), lambda x: x.sum(axis=axes, keepdims=True), count, p)]
 
 
 def _powers(X: Enclosure, p: int) -> Enclosure:
@@ -209,6 +212,22 @@ def _powers(X: Enclosure, p: int) -> Enclosure:
     if p == 1:
         return abs(X)
     return X * X if p == 2 else abs(X).named("pow", lambda x: np.power(np.maximum(x, 0), float(p)))
+
+
+def _norm(P: Enclosure, summation: Callable[[Array], Array], count: int, p: int) -> Enclosure:
+    """Return the roots of sums of powers; one of infinities and NaN does not depend on the finite powers.
+
+    Args:
+        P: the powers, none of which is negative.
+        summation: returns the sums of the elements of an array.
+        count: the number of elements of a sum.
+        p: the exponent.
+    """
+    result = _root(P.add_terms(summation, count), p)
+    with np.errstate(all="ignore"):
+        special = summation((~np.isfinite(P.value)).astype(np.float64)) > 0
+        is_known = special & np.isfinite(summation(P.error))
+    return replace(result, error=np.where(is_known, 0.0, result.error))
 
 
 def _root(X: Enclosure, p: int) -> Enclosure:

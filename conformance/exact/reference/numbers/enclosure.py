@@ -464,23 +464,14 @@ class Enclosure(ArithmeticOperators, FormulaTensor):
             finite = magnitudes
             if not np.isfinite(value).all():
                 finite = np.where(np.isfinite(self.value), self.magnitude, 0).sum(axis=axes, keepdims=keepdims)
-                error = self._error_of_sums(lambda x: x.sum(axis=axes, keepdims=keepdims), value, error)
         return self.from_terms(value, magnitudes, error, count, count, finite=finite)
 
     def add_terms(self, summation: Callable[[Array], Array], count: int) -> Enclosure:
         with np.errstate(all="ignore"):
             finite = summation(np.where(np.isfinite(self.value), self.magnitude, 0.0))
             value, magnitudes, error = (summation(part) for part in (self.value, self.magnitude, self.error))
-            error = self._error_of_sums(summation, value, error)
         terms = self._term_counts(summation, [count])
         return self.from_terms(value, magnitudes, error, terms, terms, finite=finite)
-
-    def _error_of_sums(self, summation: Callable[[Array], Array], value: Array, error: Array) -> Array:
-        """Return the errors of sums: finite terms do not change an infinity or NaN, unless they overflow."""
-        if self.is_exact or np.isfinite(value).all():
-            return error
-        is_finite = np.isfinite(self.value) & np.isfinite(self.error)
-        return np.where(np.isfinite(value), error, summation(np.where(is_finite, 0.0, self.error)))
 
     def _term_counts(self, summation: Callable[[Array], Array], sizes: Sequence[int]) -> int | Array:
         """Return the number of terms of each sum that can round: none if all partial sums are numbers of the type.
