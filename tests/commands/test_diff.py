@@ -28,6 +28,12 @@ class TestDiff:
         ended = command("diff", "old.jsonl", "other.jsonl")
         assert_bad_input(ended, "results.no-common-subject", "old.jsonl", "other.jsonl")
 
+    def test_runs_without_a_common_case_are_refused(self, command, ran):
+        ran("argmax.jsonl", "-b", RIGHT, "-k", "argmax")
+        ran("adam.jsonl", "-b", RIGHT, "-k", "adam")
+        ended = command("diff", "argmax.jsonl", "adam.jsonl")
+        assert_bad_input(ended, "results.no-common-case", "argmax.jsonl", "adam.jsonl")
+
     def test_diff_of_two_releases_has_the_changes_and_both_ids(self, command, runs, here):
         for name, release in (("old", "1.0"), ("new", "2.0")):
             path = here / f"{name}.jsonl"

@@ -95,7 +95,7 @@ def compare_runs(before: Results, after: Results) -> Differences:
     before is a regression too.
 
     Raises:
-        ResultsError: the runs have no subject in common.
+        ResultsError: the runs have no subject or no case in common, so that nothing is compared.
     """
     old = _run_names(before)
     new = _run_names(after)
@@ -104,6 +104,8 @@ def compare_runs(before: Results, after: Results) -> Differences:
         raise ResultsError("no-common-subject", before=before.path, after=after.path)
     before = rename_subjects(before, matches)
     both = sorted(before.rows.keys() & after.rows.keys())
+    if not both:
+        raise ResultsError("no-common-case", before=before.path, after=after.path, subjects=sorted(matches.values()))
     kinds: dict[str, list[VerdictChange]] = {"regressions": [], "fixes": [], "changes": []}
     for key in both:
         if kind := _change_kind(before, after, key):
