@@ -26,7 +26,7 @@ from conformance.exact.judgement.distances import (
     output_share,
     relative_error,
 )
-from conformance.exact.judgement.samples import Sample, independent_axes, take_sample
+from conformance.exact.judgement.samples import Sample, computed, independent_axes, take_sample
 from conformance.exact.models.arrays import element_count, have_same_bits
 from conformance.exact.models.graphs import MAIN_DOMAINS, names_taken_by, operator_text
 from conformance.exact.reference.enclosures import has_signed_zeros
@@ -122,10 +122,11 @@ def enclose_part(
     part = Sample(node, tensors, dict(outputs)) if sample is None else sample
     check(part)
     first = node.output[0] if node.output else ""
-    given = known if sample is None else sample.operands
+    part.operands = {name: computed(each) for name, each in part.operands.items()}
+    given = {**known, **part.operands}
     with np.errstate(all="ignore"):
         if sample is None and node.op_type in WITH_STATES and first in outputs:
-            expected = enclose_steps(scope, node, known, outputs[first])
+            expected = enclose_steps(scope, node, given, outputs[first])
         else:
             expected = enclose(scope, part.node, given)
     if node.op_type in MAP_OPERATORS and first in outputs and outputs[first].ndim == 1:

@@ -10,13 +10,13 @@ A sample is pseudo-random with a fixed seed. It includes extremes, ties, NaN, in
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from conformance.base.verdicts import Unsupported
-from conformance.exact.models.arrays import type_name
+from conformance.exact.models.arrays import dtype_of, type_name
 from conformance.exact.models.graphs import MAIN_DOMAINS, copy_of, softmax_default_axis
 from conformance.exact.reference.formulas.elementwise import ELEMENTWISE_ENCLOSURES
 from conformance.exact.reference.formulas.linear import reduced_axes
@@ -103,6 +103,75 @@ class Sample:
         )
 
 
+@dataclass(frozen=True)
+class DeferredTensor:
+    """A large result of constants, such as dequantized weights, that is computed only where a sample takes it.
+
+    Attributes:
+        node: the node that makes the tensor.
+        operands: its operands by position.
+        compute: returns the tensor from the operands, or from slices of them.
+        dtype: the type of the tensor.
+        shape: its shape.
+    """
+
+    node: Node
+    operands: Sequence[Tensor]
+    compute: Callable[[Sequence[Tensor]], Tensor]
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+
+    def taken(self, chosen: Array, place: int) -> DeferredTensor | None:
+        """Return the tensor at some indices of an axis; None if they need the whole tensor."""
+        axes = independent_axes(self.node, self.operands, [values_of(self)])
+        axis = next((each for each in axes if each.outputs[0] == place and not each.attribute), None)
+        if axis is None:
+            return None
+        operands = [
+            _take(each, chosen, axis.inputs[number], axis.inner.get(number, 1)) if number in axis.inputs else each
+            for number, each in enumerate(self.operands)
+        ]
+        shape = (*self.shape[:place], len(chosen), *self.shape[place + 1 :])
+        return replace(self, operands=operands, shape=shape)
+
+    def computed(self) -> Tensor:
+        """Return the tensor."""
+        return self.compute(self.operands)
+
+
+def deferred_tensor(
+    node: Node, operands: Sequence[Tensor], compute: Callable[[Sequence[Tensor]], Tensor], limit: int
+) -> DeferredTensor | None:
+    """Return the result of a node that converts a large constant; None for another node.
+
+    Args:
+        node: the node.
+        operands: its operands, which are known.
+        compute: returns the result from the operands, or from slices of them.
+        limit: the number of elements of an operand above which a sample is taken.
+    """
+    first = operands[0] if operands else None
+    if not isinstance(first, np.ndarray) or first.size <= limit or node.domain not in MAIN_DOMAINS:
+        return None
+    if any(isinstance(each, Enclosure | DeferredTensor) for each in operands):
+        return None
+    if node.op_type == "Cast":
+        dtype = dtype_of(node.attributes["to"])
+    elif node.op_type == "DequantizeLinear":
+        given = node.attributes.get("output_dtype", 0)
+        scale = operands[1]
+        assert scale is not None
+        dtype = dtype_of(given) if given else scale.dtype
+    else:
+        return None
+    return DeferredTensor(node, operands, compute, dtype, first.shape)
+
+
+def computed(tensor: Any) -> Any:
+    """Return a tensor that is deferred as its enclosure, and another value as it is."""
+    return tensor.computed() if isinstance(tensor, DeferredTensor) else tensor
+
+
 def take_sample(
     proto: onnx.NodeProto, scope: NodeScope, known: Mapping[str, Tensor], outputs: Mapping[str, Array], limit: int
 ) -> Sample | None:
@@ -131,8 +200,10 @@ def take_sample(
         return None  # the evaluation of the whole node reports what is wrong
 
 
-def values_of(tensor: Tensor) -> Array:
-    """Return the values of a tensor, or the middles of its enclosure."""
+def values_of(tensor: Tensor | DeferredTensor) -> Array:
+    """Return the values of a tensor, or the middles of its enclosure; those of a deferred tensor are not computed."""
+    if isinstance(tensor, DeferredTensor):
+        return np.broadcast_to(np.zeros((), tensor.dtype), tensor.shape)
     return tensor.value if isinstance(tensor, Enclosure) else np.asarray(tensor)
 
 
@@ -307,9 +378,13 @@ def _choose_indices(
     return _distinct(found, count)
 
 
-def _take(tensor: Tensor, chosen: Array, axis: int, inner: int) -> Tensor:
+def _take(tensor: Any, chosen: Array, axis: int, inner: int) -> Any:
     if inner != 1:
         chosen = (chosen[:, None] * inner + np.arange(inner)).reshape(-1)
+    if isinstance(tensor, DeferredTensor):
+        tensor = tensor.taken(chosen, axis) or tensor.computed()
+        if isinstance(tensor, DeferredTensor):
+            return tensor
     if isinstance(tensor, Enclosure):
         return tensor.moved(lambda part: np.take(part, chosen, axis))
     return None if tensor is None else np.take(tensor, chosen, axis)
@@ -431,6 +506,22 @@ def _conv(given: _Shapes) -> Iterator[IndependentAxis]:
         yield IndependentAxis({0: 1, 1: 0, **bias}, {0: 1}, "group", {0: X[1] // groups})
 
 
+def _dequantization(given: _Shapes) -> Iterator[IndependentAxis]:
+    """Yield the axes of DequantizeLinear, except for the axis of blocks."""
+    X = given.inputs[0]
+    scale = given.inputs[1]
+    own = given.node.attributes.get("axis", 1) % max(len(X), 1)
+    parameters = [number for number in range(1, len(given.inputs)) if given.inputs[number] is not None]
+    for axis in range(len(X)):
+        if len(scale) == len(X) > 1:
+            if axis != own:
+                yield IndependentAxis({0: axis, **dict.fromkeys(parameters, axis)}, {0: axis})
+        elif math.prod(scale) != 1 and axis == own:
+            yield IndependentAxis({0: axis, **dict.fromkeys(parameters, 0)}, {0: axis})
+        else:
+            yield IndependentAxis({0: axis}, {0: axis})
+
+
 def _pooling_axes(node: Node, _: int) -> Sequence[int]:
     """Return the batch and the channel; none for a MaxPool with indices, which count the elements of all slices."""
     return () if len(node.outputs) > 1 and node.outputs[1] else (0, 1)
@@ -456,6 +547,8 @@ _AXES: Mapping[str, Any] = {
     ),
     **dict.fromkeys(("ReduceMax", "ReduceMin", "ArgMax", "ArgMin"), _reduction),
     **dict.fromkeys(("MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool"), _along(_pooling_axes)),
+    "DequantizeLinear": _dequantization,
+    "Cast": _elementwise,
     "GroupNormalization": _along(lambda *_: (0,)),
     "MatMul": _matmul,
     "Gemm": _gemm,

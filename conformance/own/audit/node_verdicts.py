@@ -21,7 +21,7 @@ from conformance.exact.judgement.node_comparison import (
     NodeComparison,
     enclose_part,
 )
-from conformance.exact.judgement.samples import values_of
+from conformance.exact.judgement.samples import DeferredTensor, Sample, deferred_tensor, values_of
 from conformance.exact.models.arrays import (
     dtype_of,
     element_count,
@@ -36,6 +36,7 @@ from conformance.exact.reference.formulas.linear import FLOAT
 from conformance.exact.reference.node_enclosures import (
     LiveValues,
     NodeScope,
+    enclose,
     inner_node_count,
 )
 from conformance.exact.reference.nodes import TOO_LARGE
@@ -253,9 +254,9 @@ class JudgedNode(NodeJudgement, frozen=True, kw_only=True):
 
 @dataclass
 class _Hidden:
-    """The enclosure of a hidden value, and the numbers of the nodes that it was computed by."""
+    """The enclosure of a hidden value, perhaps a `DeferredTensor`, and the numbers of the nodes that compute it."""
 
-    tensor: TensorOrSequence
+    tensor: Any
     nodes: frozenset[int] = field(default_factory=frozenset)
 
 
@@ -275,8 +276,8 @@ MAX_REMEMBERED_NODES = 4096
 A large model has thousands of equal nodes of a few elements, which compute the shapes of its tensors."""
 
 
-MAX_KEPT_ELEMENTS = 2**26
-"""The number of elements of enclosures that are kept: about 1 GiB."""
+MAX_KEPT_ELEMENTS = 2**24
+"""The number of elements of enclosures that are kept: about 256 MiB."""
 
 MAX_JUDGED_OPERATIONS = 2**38
 """Maximum number of operations of a node, or of its sample, that is judged: each takes several of double."""
@@ -445,12 +446,14 @@ class ModelJudge:
         number = unjudged.number
         node = self.nodes[number]
         exposed = self._exposed
-        is_kept = exposed.enclosed is not None and not outputs and self._options.keeps_constants
-        is_kept = is_kept and all(exposed.ways.get(name) is Exposure.CONSTANT for name in known)
+        is_constant = not outputs and self._options.keeps_constants
+        is_constant = is_constant and all(exposed.ways.get(name) is Exposure.CONSTANT for name in known)
+        deferred = self._deferred(node, known) if is_constant and not self._options.all_elements else None
+        is_kept = is_constant and exposed.enclosed is not None and deferred is None
         try:
             limit = None if self._options.all_elements or _is_cheap(unjudged) else samples.SAMPLED_ABOVE
             enclosed = (exposed.enclosed or {}).get(node.output[0]) if is_kept else None
-            enclosed = enclosed or enclose_part(self._scope, node, known, outputs, limit, self._check_size)
+            enclosed = deferred or enclosed or enclose_part(self._scope, node, known, outputs, limit, self._check_size)
         except Unsupported as error:
             return structs.replace(unjudged, reason=str(error))
         except EVALUATION_ERRORS as error:
@@ -475,13 +478,28 @@ class ModelJudge:
                 unrounded = tensor.unrounded() if isinstance(tensor, Enclosure) else tensor
                 with suppress(Unsupported):  # the nodes that take it are not judged
                     hidden = _Hidden(unrounded, frozenset({*before, number}))
-                    self._hidden.add(name, hidden, element_count(unrounded))
+                    self._hidden.add(name, hidden, 0 if deferred else element_count(unrounded))
                 items: Sequence[Any] = tensor if isinstance(tensor, list) else [tensor]
-                types = (type_name(each.dtype) for each in items if isinstance(each, (np.ndarray, Enclosure)))
+                types = (
+                    type_name(each.dtype) for each in items if isinstance(each, (np.ndarray, Enclosure, DeferredTensor))
+                )
                 element_type = element_type or next(types, None)
         unjudged = structs.replace(unjudged, type=element_type, segment=tuple(sorted(before)), text=enclosed.change)
         unjudged = structs.replace(unjudged, is_sampled=enclosed.is_sample)
         return verdict_of_comparison(unjudged, comparison)
+
+    def _deferred(self, node: onnx.NodeProto, known: Mapping[str, Any]) -> EnclosedPart | None:
+        """Return the hidden result of a node that converts a large constant, not yet computed; None for another."""
+
+        def compute(operands: Sequence[Tensor]) -> Any:
+            values = {name: each for name, each in zip(node.input, operands, strict=True) if name}
+            with np.errstate(all="ignore"):
+                (tensor,) = enclose(self._scope, node, values)
+            return tensor.unrounded() if isinstance(tensor, Enclosure) else tensor
+
+        operands = [known.get(name) if name else None for name in node.input]
+        tensor: Any = deferred_tensor(self._scope.node(node), operands, compute, samples.SAMPLED_ABOVE)
+        return None if tensor is None else EnclosedPart(Sample(node, {}, {}), [tensor], False, {})
 
     def _keep(self, name: str, enclosed: EnclosedPart) -> None:
         """Keep the enclosures of a node for the next judgement; those that were kept first go."""

@@ -15,6 +15,7 @@ from conformance.exact.judgement import samples
 from conformance.exact.judgement.node_comparison import enclose_part
 from conformance.exact.judgement.samples import special_places
 from conformance.exact.reference.node_enclosures import NodeScope, enclose
+from conformance.exact.reference.numbers.enclosure import Enclosure
 from conformance.own.audit import node_verdicts
 from conformance.own.audit.node_verdicts import JudgementOptions, NodeVerdict, judge_nodes
 from conformance.own.graphs.intermediate_values import ExposedValues, Exposure
@@ -50,6 +51,7 @@ def make_case(
 
 
 AXES = np.array([2], np.int64)
+WEIGHTS = np.random.default_rng(1).integers(-100, 100, (40, 30)).astype(np.int8)
 CASES: list[Any] = [
     ("Softmax", [(2, 50, 20)], {}, 17, {"axis": 2}),
     ("Softmax", [(2, 50, 20)], {}, 17, {"axis": 1}),
@@ -77,6 +79,11 @@ CASES: list[Any] = [
     ("Add", [(2, 30, 20), (30, 1)], {}, 17, {}),
     ("Mul", [(1, 30, 40), (5, 1, 40)], {}, 17, {}),
     ("PRelu", [(2, 30, 20), (30, 1)], {}, 17, {}),
+    ("Cast", [(2, 30, 20)], {}, 17, {"to": onnx.TensorProto.FLOAT16}),
+    ("DequantizeLinear", [()], {0: WEIGHTS}, 21, {}),
+    ("DequantizeLinear", [(40,)], {0: WEIGHTS, 2: WEIGHTS[:, 0]}, 21, {"axis": 0}),
+    ("DequantizeLinear", [(30,)], {0: WEIGHTS}, 21, {"axis": -1}),
+    ("DequantizeLinear", [(5, 30)], {0: WEIGHTS, 2: WEIGHTS[:5]}, 21, {"axis": 0, "block_size": 8}),
 ]
 
 
@@ -174,6 +181,39 @@ def test_enclosures_of_hidden_constants_are_kept_up_to_a_size(monkeypatch: pytes
         assert list(exposed.enclosed or ()) == kept
     assert all(each == judge_nodes(model, ExposedValues(values, ways, [])) for each in judged)
     assert judged[0][-1].verdict is NodeVerdict.CORRECT
+
+
+@pytest.mark.parametrize(("op_type", "shapes", "integers", "opset", "attributes"), CASES[-5:])
+def test_large_constant_that_a_hidden_node_converts_is_computed_where_a_sample_takes_it(
+    op_type: str, shapes: Any, integers: Any, opset: int, attributes: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, values = make_case(op_type, shapes, integers, opset, **attributes)
+    weights = values.pop("Y").astype(np.float64)
+    model.graph.node[0].output[0] = "W"
+    operator = "MatMul" if op_type == "DequantizeLinear" else "Mul"
+    model.graph.node.append(helper.make_node(operator, ["x", "W"], ["Y"]))
+    x = np.ones((3, 40) if operator == "MatMul" else (1,), weights.dtype)
+    exact = x @ weights if operator == "MatMul" else weights
+    dtype = np.float32 if operator == "MatMul" else np.float16
+    ways = dict.fromkeys(values, Exposure.CONSTANT)
+    sizes: list[int] = []
+
+    def measured(scope: Any, node: Any, known: Any) -> Any:
+        results = enclose(scope, node, known)
+        sizes.append(results[0].value.size if isinstance(results[0], Enclosure) else 0)
+        return results
+
+    monkeypatch.setattr(node_verdicts, "enclose", measured)
+    for factor, verdict in ((1, NodeVerdict.CORRECT), (1.1, NodeVerdict.WRONG)):
+        known = {**values, "x": x.astype(dtype), "Y": (exact * factor).astype(dtype)}
+        *_, judged = judge_nodes(model, ExposedValues(known, ways, []))
+        assert judged.verdict is verdict
+        assert judged.segment == (0,)
+    assert len(sizes) == 2
+    assert 0 < max(sizes) < weights.size
+    whole = judge_nodes(model, ExposedValues(known, ways, []), options=JudgementOptions(all_elements=True))
+    assert whole[-1].verdict is NodeVerdict.WRONG
+    assert len(sizes) == 2
 
 
 def test_node_with_too_large_values_is_not_judged(monkeypatch: pytest.MonkeyPatch) -> None:
