@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import mmap
 import os
 import re
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
@@ -88,16 +90,56 @@ def without_external_data(model: onnx.ModelProto) -> onnx.ModelProto:
 def map_external_tensor(tensor: onnx.TensorProto, folder: Path) -> Array:
     """Return the elements of a tensor in external data, mapped into memory; they cannot be changed.
 
+    Elements that share a byte are written to a temporary file, with a byte for each.
+
     Args:
         tensor: the tensor.
         folder: the folder of the model.
 
     Raises:
-        ModelError: the tensor is not one that can be mapped, or the file cannot be used; see `external_bytes`.
+        ModelError: the file cannot be used; see `external_bytes`.
     """
+    content = external_bytes(tensor, folder)
     if is_packed(tensor):
-        raise _unreadable(tensor, "several elements share a byte")
-    return external_bytes(tensor, folder).view(dtype_of(tensor.data_type)).reshape(tuple(tensor.dims))
+        try:
+            content = mapped_bytes(part.view(np.uint8) for part in _unpacked_parts(tensor, content))
+        except OSError as error:
+            raise _unreadable(tensor, error.strerror or error) from None
+    return content.view(dtype_of(tensor.data_type)).reshape(tuple(tensor.dims))
+
+
+def _unpacked_parts(tensor: onnx.TensorProto, content: Array) -> Iterator[Array]:
+    """Yield the elements of a tensor of packed elements, in parts whose elements fill whole bytes."""
+    bits = _bits_of(tensor)
+    count = math.prod(tensor.dims)
+    for start in range(0, content.size, _PART_BYTES):
+        part = content[start : start + _PART_BYTES]
+        size = min(part.size * 8 // bits, count - start * 8 // bits)
+        yield tensor_elements(onnx.TensorProto(data_type=tensor.data_type, dims=[size], raw_data=part.tobytes()))
+
+
+_PART_BYTES = 3 * 2**20
+
+
+def mapped_bytes(parts: Iterable[Array]) -> Array:
+    """Return bytes that are mapped from a temporary file, which ends with the last array that shares them.
+
+    Args:
+        parts: the bytes, in parts.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    with TemporaryFile() as file:
+        for part in parts:
+            file.write(part.data)
+        file.flush()
+        size = file.tell()
+        return (
+            np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)
+            if size
+            else np.empty(0, np.uint8)
+        )
 
 
 def is_packed(tensor: onnx.TensorProto) -> bool:

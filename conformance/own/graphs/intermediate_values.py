@@ -16,20 +16,18 @@ There are three ways, in this order:
 from __future__ import annotations
 
 import math
-import mmap
-import os
 from collections import ChainMap, Counter
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
-from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from conformance.base.verdicts import Verdict
 from conformance.exact.models.arrays import Array, copy_of_value, dtype_of, have_same_bits, is_floating, is_text
+from conformance.exact.models.external_data import mapped_bytes
 from conformance.exact.models.graphs import constant_names, is_operator, names_taken_by
 from conformance.exact.models.input_files import DeclaredInput, initializer_arrays, required_input_names
 from conformance.own.graphs.cutting import single_node_model, with_outputs
@@ -460,25 +458,26 @@ def _runs_within_size(model: onnx.ModelProto, names: Sequence[str], group_size: 
 
 
 def _in_file(arrays: Mapping[str, Array]) -> dict[str, Array]:
-    """Return arrays that are mapped from one temporary file, which ends with the last of them; texts are not.
+    """Return arrays that are mapped from one temporary file; texts stay in memory.
 
     Raises:
         OSError: the file cannot be written.
     """
-    places = {}
-    with TemporaryFile() as file:
-        for name, array in arrays.items():
-            if is_text(array.dtype):
-                continue
-            places[name] = file.seek(-file.tell() % _ALIGNMENT, os.SEEK_CUR)
-            file.write(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
-        file.truncate(file.tell() + 1)  # no file of zero bytes can be mapped
-        file.flush()
-        content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    mapped = {
-        name: np.ndarray(arrays[name].shape, arrays[name].dtype, content, place) for name, place in places.items()
+    flat = {
+        name: np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+        for name, array in arrays.items()
+        if not is_text(array.dtype)
     }
-    return {**arrays, **mapped}
+    content = mapped_bytes(
+        part for each in flat.values() for part in (each, np.zeros(-each.size % _ALIGNMENT, np.uint8))
+    )
+    found = dict(arrays)
+    start = 0
+    for name, each in flat.items():
+        array = arrays[name]
+        found[name] = content[start : start + each.size].view(array.dtype).reshape(array.shape)
+        start += each.size + -each.size % _ALIGNMENT
+    return found
 
 
 _ALIGNMENT = 64

@@ -26,7 +26,6 @@ from conformance.base.serialization.decoding import Count  # noqa: TC001 - msgsp
 from conformance.exact.models.external_data import (
     external_bytes,
     external_tensors,
-    is_packed,
     load_tensor,
     move_to_file,
     needed_bytes,
@@ -184,11 +183,7 @@ def _load_external_data(model: onnx.ModelProto, path: Path) -> Path | None:
     sizes = {id(tensor): external_bytes(tensor, folder).nbytes for tensor in tensors}
     kept: set[int] = set()
     if sum(sizes.values()) > MAX_LOADED_BYTES:
-        kept = {
-            id(tensor)
-            for tensor in model.graph.initializer
-            if not is_packed(tensor) and sizes.get(id(tensor), 0) >= MIN_MAPPED_BYTES
-        }
+        kept = {id(tensor) for tensor in model.graph.initializer if sizes.get(id(tensor), 0) >= MIN_MAPPED_BYTES}
     loaded = [tensor for tensor in tensors if id(tensor) not in kept]
     if sum(sizes[id(tensor)] for tensor in loaded) > MAX_MODEL_BYTES // 2:
         raise ModelError("too-large.subgraphs", path=path)
@@ -203,7 +198,7 @@ def _move_initializers(model: onnx.ModelProto, scratch: Path) -> Path | None:
     A tensor whose bytes do not fit its type and shape stays, for onnx's checker.
     """
     large = [tensor for tensor in model.graph.initializer if len(tensor.raw_data) >= MIN_MAPPED_BYTES]
-    moved = [tensor for tensor in large if not is_packed(tensor) and _has_needed_bytes(tensor)]
+    moved = [tensor for tensor in large if _has_needed_bytes(tensor)]
     if sum(len(tensor.raw_data) for tensor in moved) <= MAX_LOADED_BYTES:
         return None
     folder = real_path(scratch)

@@ -11,6 +11,8 @@ import pytest
 from onnx import TensorProto, helper
 from refusals import assert_raises
 
+from conformance.exact.models.arrays import array_of
+from conformance.exact.models.external_data import map_external_tensor
 from conformance.exact.models.graphs import has_external_data
 from conformance.own.graphs.reading import LoadedModel
 
@@ -150,6 +152,26 @@ def test_read_of_packed_external_data_loads_half_a_byte_per_element(folder):
     model.opset_import[0].version, model.ir_version = 21, 10
     loaded = read(model, folder)
     assert loaded.original.graph.node[0].attribute[0].t.raw_data == bytes([0x21, 0x03])
+
+
+@pytest.mark.parametrize(
+    ("element_type", "count"),
+    [(TensorProto.INT4, 5), (TensorProto.UINT4, 48), (TensorProto.FLOAT4E2M1, 25), (TensorProto.UINT2, 27)],
+)
+def test_large_packed_external_data_stays_in_its_file_and_is_mapped(folder, monkeypatch, element_type, count):
+    content = bytes(range(1, 25))[: -(-count // (4 if element_type == TensorProto.UINT2 else 2))]
+    (folder / "w.bin").write_bytes(content)
+    monkeypatch.setattr("conformance.own.graphs.reading.MAX_LOADED_BYTES", 1)
+    monkeypatch.setattr("conformance.own.graphs.reading.MIN_MAPPED_BYTES", 1)
+    monkeypatch.setattr("conformance.exact.models.external_data._PART_BYTES", 3)
+    tensor = external({"location": "w.bin", "length": str(len(content))}, (count,), element_type)
+    model = model_of(tensor, "initializer")
+    model.opset_import[0].version, model.ir_version = 25, 13
+    loaded = read(model, folder)
+    assert has_external_data(loaded.original)
+    mapped = map_external_tensor(loaded.original.graph.initializer[0], folder)
+    own = array_of(TensorProto(data_type=element_type, dims=(count,), raw_data=content))
+    assert (mapped.dtype, mapped.tobytes()) == (own.dtype, own.tobytes())
 
 
 @pytest.mark.parametrize("dims", [(1,) * 65, (0, 2**62, 2**62), (2**62, 2**62), (-1,)])

@@ -254,7 +254,7 @@ def test_large_values_stay_hidden_if_the_disk_is_full(chain: LoadedModel, monkey
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr("conformance.own.graphs.intermediate_values.MAX_VALUE_BYTES", 95)
-    monkeypatch.setattr("conformance.own.graphs.intermediate_values.TemporaryFile", fill_disk)
+    monkeypatch.setattr("conformance.exact.models.external_data.TemporaryFile", fill_disk)
     result = audit(chain, EvaluatorBackend())
     assert result.ways["hidden"] == 3
     assert [node.verdict for node in result.nodes] == [NodeVerdict.CORRECT] * 4
