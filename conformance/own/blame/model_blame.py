@@ -120,6 +120,7 @@ def blame_models(asked: BlameRequest, observer: BlameObserver) -> BlameResult:
     ) as prepared:
         observer.inputs_chosen([*_input_lines(prepared.given or prepared)])
         request = prepared
+        has_fault = False
         if asked.at_release is not None:
             has_fault, at_release = asked.at_release(prepared)
             if at_release is None:
@@ -132,7 +133,7 @@ def blame_models(asked: BlameRequest, observer: BlameObserver) -> BlameResult:
 
         session = Session(request, asked.subjects, show, observer.progress, known, asked.find_releases)
         verdict = _run(session, asked, observer)
-        fails = verdict.fails(asked.level)
+        fails = has_fault or verdict.fails(asked.level)  # also if the releases differ where the page is silent
         folder = asked.output if session.reduced else None
         write_reports(session, asked.json, asked.html, passes=not fails, folder=folder)
         if folder is not None:

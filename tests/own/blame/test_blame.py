@@ -155,6 +155,23 @@ def test_comparison_as_a_function_writes_the_reports_and_prints_nothing(
     assert capsys.readouterr().out == ""
 
 
+@pytest.mark.parametrize("changes", [False, True])
+def test_releases_whose_outputs_changed_fail_although_the_page_admits_both(
+    long_model: LoadedModel, changes: bool
+) -> None:
+    ways = (subject_named("correct", SubjectKind.BACKEND), subject_named("correct", SubjectKind.BACKEND), None)
+    asked = BlameRequest(
+        long_model.path,
+        ways,
+        OpenSubjects(Limits(20), in_process=True),
+        at_release=lambda request: (changes, request),
+    )
+    result = blame_models(asked, Recorded())
+    assert result.verdict is not None
+    assert result.verdict.outcome is BlameOutcome.NO_DIFFERENCE
+    assert result.fails is changes
+
+
 def test_two_passes_wrong_together_are_both_named(long_model: LoadedModel) -> None:
     session = session_for(long_model, "correct", optimizer="wrong_in_two_passes_together")
     assert session.run().outcome is BlameOutcome.OPTIMIZER_WRONG
