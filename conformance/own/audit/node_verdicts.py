@@ -21,7 +21,7 @@ from conformance.exact.judgement.node_comparison import (
     NodeComparison,
     enclose_part,
 )
-from conformance.exact.judgement.samples import DeferredTensor, Sample, deferred_tensor, values_of
+from conformance.exact.judgement.samples import DeferredTensor, Sample, computed, deferred_tensor, values_of
 from conformance.exact.models.arrays import (
     dtype_of,
     element_count,
@@ -446,12 +446,13 @@ class ModelJudge:
         number = unjudged.number
         node = self.nodes[number]
         exposed = self._exposed
-        is_constant = not outputs and self._options.keeps_constants
-        is_constant = is_constant and all(exposed.ways.get(name) is Exposure.CONSTANT for name in known)
+        is_constant = not outputs and all(exposed.ways.get(name) is Exposure.CONSTANT for name in known)
         deferred = self._deferred(node, known) if is_constant and not self._options.all_elements else None
-        is_kept = is_constant and exposed.enclosed is not None and deferred is None
+        is_kept = is_constant and self._options.keeps_constants and exposed.enclosed is not None and deferred is None
+        takes_deferred = any(isinstance(each, DeferredTensor) for each in known.values())
         try:
-            limit = None if self._options.all_elements or _is_cheap(unjudged) else samples.SAMPLED_ABOVE
+            is_whole = self._options.all_elements or (_is_cheap(unjudged) and not takes_deferred)
+            limit = None if is_whole else samples.SAMPLED_ABOVE
             enclosed = (exposed.enclosed or {}).get(node.output[0]) if is_kept else None
             enclosed = deferred or enclosed or enclose_part(self._scope, node, known, outputs, limit, self._check_size)
         except Unsupported as error:
@@ -643,10 +644,11 @@ def verdict_of_comparison(unjudged: JudgedNode, comparison: NodeComparison) -> J
     return structs.replace(found, verdict=verdict, reason=reason, level=useful[0] if useful else Level.MUST)
 
 
-def _in_float(tensor: Tensor) -> Tensor:
+def _in_float(given: Any) -> Any:
     """Return a tensor of a narrow type as one of float, and every other tensor unchanged."""
-    if tensor is None or type_name(tensor.dtype) not in NARROW:
-        return tensor
+    if given is None or type_name(given.dtype) not in NARROW:
+        return given
+    tensor = computed(given)
     return replace(tensor, dtype=FLOAT) if isinstance(tensor, Enclosure) else tensor.astype(FLOAT)
 
 

@@ -206,14 +206,17 @@ def test_large_constant_that_a_hidden_node_converts_is_computed_where_a_sample_t
     monkeypatch.setattr(node_verdicts, "enclose", measured)
     for factor, verdict in ((1, NodeVerdict.CORRECT), (1.1, NodeVerdict.WRONG)):
         known = {**values, "x": x.astype(dtype), "Y": (exact * factor).astype(dtype)}
-        *_, judged = judge_nodes(model, ExposedValues(known, ways, []))
-        assert judged.verdict is verdict
-        assert judged.segment == (0,)
-    assert len(sizes) == 2
-    assert 0 < max(sizes) < weights.size
+        for keeps_float in (False, True):
+            options = JudgementOptions(keeps_float=keeps_float)
+            *_, judged = judge_nodes(model, ExposedValues(known, ways, []), options=options)
+            assert judged.verdict is verdict
+            assert judged.segment == (0,)
+    assert len(sizes) == 4
+    assert 0 < max(sizes[::2]) < weights.size
+    assert op_type == "Cast" or 0 < max(sizes) < weights.size
     whole = judge_nodes(model, ExposedValues(known, ways, []), options=JudgementOptions(all_elements=True))
     assert whole[-1].verdict is NodeVerdict.WRONG
-    assert len(sizes) == 2
+    assert len(sizes) == 4
 
 
 def test_node_with_too_large_values_is_not_judged(monkeypatch: pytest.MonkeyPatch) -> None:
