@@ -66,8 +66,8 @@ class Node:
 
 
 def exact_array(array: Any) -> Any:
-    """Return an array of exact numbers; integers and booleans stay as they are."""
-    if array.dtype.kind in "iub":
+    """Return an array of exact numbers; integers, booleans and strings stay as they are."""
+    if array.dtype.kind in "iubO":
         return array
     numbers = [mpmath.mpf(float(each)) for each in array.reshape(-1)]
     return objects(numbers, array.shape)

@@ -521,6 +521,19 @@ def _integer_product(node: Node) -> Any:
     return np.matmul(A, B)
 
 
+def _normalized_strings(node: Node) -> Any:
+    """Return the elements that are no stop words, in another case; an empty string if none is left."""
+    x, is_sensitive = node.inputs[0], bool(node.get("is_case_sensitive", 0))
+    stops = [each.decode() for each in node.attributes.get("stopwords", [])]
+    if not all(each.isascii() for each in (*x.reshape(-1), *stops)):
+        raise NoFormula("StringNormalizer of characters whose case depends on the locale")
+    change = {"LOWER": str.lower, "UPPER": str.upper}.get(node.get("case_change_action", "NONE"), str)
+    compared: Callable[[str], str] = str if is_sensitive else str.lower
+    words = {compared(each) for each in stops}
+    kept = [change(each) for each in x.reshape(-1) if compared(each) not in words] or [""]
+    return objects(kept, (*x.shape[:-1], len(kept)))
+
+
 TABLE_FORMULAS: Mapping[str, Callable[[Node], Any]] = {
     "Attention": _attention,
     "BatchNormalization": _batch_normalization,
@@ -554,6 +567,7 @@ TABLE_FORMULAS: Mapping[str, Callable[[Node], Any]] = {
     "Shrink": _shrink,
     "Softmax": _softmax,
     "SoftmaxCrossEntropyLoss": _softmax_cross_entropy,
+    "StringNormalizer": _normalized_strings,
     "TfIdfVectorizer": _tf_idf,
     "TopK": _top,
     "TreeEnsemble": _tree_ensemble,

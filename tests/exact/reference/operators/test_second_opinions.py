@@ -36,7 +36,9 @@ def judged_nodes(operator: str) -> Iterator[tuple[DrawnNode, list[Any]]]:
 
 
 def nearest(exact: Any, dtype: np.dtype[Any]) -> Any:
-    """Return the element of a type that is nearest to an exact number; an exact number that is open is 0."""
+    """Return the element of a type that is nearest to an exact number, or a string; a number that is open is 0."""
+    if isinstance(exact, str):
+        return exact
     if exact is None or dtype.kind in "biu":
         return int(exact or 0)
     return float(rounded(mpmath.nan if isinstance(exact, mpmath.mpc) else mpmath.mpf(exact), dtype))
