@@ -13,7 +13,7 @@ import numpy as np
 from onnx import helper
 
 from conformance.base.verdicts import Level
-from conformance.corpus.cases.case import Case
+from conformance.corpus.cases.case import FUNCTION_TAG, Case
 from conformance.corpus.factors.training_factors import tensor_names
 from conformance.exact.models.model_building import array_value_info, build_model
 from conformance.exact.reference.numbers.symbolic import INT64, TermEmitter, TermFactory, trace
@@ -52,7 +52,7 @@ def _case(operator: Operator, function: FunctionCase, dtype: Any) -> Case:
         title=f"{operator.name} as a function of the model, given {function.given}, computes the same as the operator",
         level=Level.MUST,
         clauses=tuple(f"{operator.prefix}.{clause}" for clause in function.clauses),
-        tags=(operator.prefix, FLOAT_TYPE_NAMES[dtype], "function"),
+        tags=(operator.prefix, FLOAT_TYPE_NAMES[dtype], FUNCTION_TAG),
         model=_model(operator, id, function.attributes, setting),
         data_sets=setting.data_sets(operator, id),
     )
@@ -70,7 +70,7 @@ def _custom_name_case(operator: Operator, function: FunctionCase) -> Case:
         ),
         level=Level.MUST,
         clauses=tuple(f"{operator.prefix}.{clause}" for clause in ("function_attributes", operator.step)),
-        tags=(operator.prefix, "float", "function"),
+        tags=(operator.prefix, "float", FUNCTION_TAG),
         model=_model(operator, id, function.attributes, setting, CUSTOM_DOMAIN),
         data_sets=setting.data_sets(operator, id),
     )

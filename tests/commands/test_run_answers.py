@@ -89,8 +89,8 @@ class TestBackends:
     def test_q_leaves_all_but_the_gate(self, run):
         assert run("-b", WRONG, "-q", "--case", ADAM).out.splitlines() == [
             "FAILED: 1 of 1 judged",
-            f"  {ADAM} fails on {WRONG}",
             f"  {WRONG} passed nothing",
+            f"  {ADAM} fails on {WRONG}",
         ]
 
     def test_v_and_q_at_once_are_refused(self, run):
@@ -124,7 +124,7 @@ class TestNext:
 
     def test_headline_first_cause_and_next_command_name_the_same_case(self, run):
         told = run("-b", WRONG).out
-        first = re.search(r"test_\w+", told.splitlines()[1])[0]
+        first = re.search(r"\btest_\w+", told)[0]
         assert told.count(first) >= 3, told
         assert f"explain {first}" in told
 

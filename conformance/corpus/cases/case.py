@@ -28,6 +28,9 @@ MODELS_CORPUS = "models"
 VALUE_TAG = "onnx-value"
 """Tag of a case whose expected values are onnx's, because the reference has no answer."""
 
+FUNCTION_TAG = "function"
+"""Tag of a case whose model defines the tested operator as a model-local function, which needs no kernel of it."""
+
 REGION_TAG = "region"
 """Tag of a case with the nodes of a region of a model that runtimes fuse."""
 

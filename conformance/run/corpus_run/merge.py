@@ -225,6 +225,7 @@ def _footer(runs: Sequence[Results], header: Header, criterion: PassCriterion, d
         expected=header.criterion.expected_results,
         is_selection=bool(header.selections),
         cause=MissingCause.ENDED_EARLY,
+        operators=_operators(header.selections),
         missing_shards=_missing_shards(runs),
     )
     reasons = criterion.reasons(completeness)
@@ -238,6 +239,13 @@ def _footer(runs: Sequence[Results], header: Header, criterion: PassCriterion, d
         interrupted=any(run.footer.interrupted for run in runs),
         hosts=sorted({host for run in runs for host in run.footer.hosts}),
     )
+
+
+def _operators(selections: Sequence[Selection]) -> list[str]:
+    """Return the operators that selected the cases of all runs; nothing if a run has cases of other operators too."""
+    if not all(selection.operator for selection in selections):
+        return []
+    return sorted({name for selection in selections for name in selection.operator})
 
 
 def _missing_shards(runs: Sequence[Results]) -> dict[str, list[Shard]]:

@@ -247,6 +247,7 @@ class RunSession:
             repeated=self.recorder.repeated,
             # other shards may have the missing cases; `merge` checks that
             is_shard=self.settings.selection.shard is not None,
+            operators=self.settings.selection.operator,
         )
 
     def abandon(self, error: BaseException | None) -> None:

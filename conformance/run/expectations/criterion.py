@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from conformance.base.errors import nearest_name
 from conformance.base.serialization.printable_text import name_list
 from conformance.base.verdicts import Level, Verdict
-from conformance.corpus.cases.case import CaseKind
+from conformance.corpus.cases.case import FUNCTION_TAG, CaseKind
 from conformance.exact.clauses import backend_family_titles
 from conformance.run.expectations.criterion_settings import Standing, failure_words
 from conformance.run.expectations.support import SupportCounter
@@ -28,11 +28,12 @@ from conformance.run.results.wrong_elements import is_wrong_otherwise, wrong_wor
 from conformance.subjects.calling.subject_names import SubjectKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from conformance.corpus.cases.case_loading import CaseInMemory
     from conformance.run.expectations.criterion_settings import CriterionSettings
     from conformance.run.expectations.expectations_file import Expectation, Expectations
+    from conformance.run.expectations.support import Support
     from conformance.run.results.records import CaseRecord, Expected, Judged, ResultRow
 
 
@@ -183,6 +184,9 @@ _ENTRY_PREDICATES = {
 }
 """The predicate of a reason, if results contradict an entry of an expectations file."""
 
+_REFUSAL_PREDICATE = "{verb} {on}, {expected} expected: support {them} again, or change the verdict"
+"""The predicate of cases that were judged before: less support is no reason to change the file alone."""
+
 _PREDICATES = _ENTRY_PREDICATES | {
     UnexpectedKind.VARIES: "{vary} from run to run {on}",
     UnexpectedKind.REQUIRED: "{verb} {on} although {family} is required",
@@ -194,7 +198,8 @@ _PREDICATES = _ENTRY_PREDICATES | {
 def _sentence(group: UnexpectedGroup, count: int, example: str) -> str:
     """Return the reason: the location of the entry, the id of a single case or the number of cases, the predicate."""
     is_one = count == 1
-    predicate = _PREDICATES[group.kind].format(
+    is_refusal = group.kind is UnexpectedKind.DIFFERS and group.verdict is Verdict.UNSUPPORTED
+    predicate = (_REFUSAL_PREDICATE if is_refusal else _PREDICATES[group.kind]).format(
         family=group.family,
         verb=group.verdict.verb(count),
         vary="varies" if is_one else "vary",
@@ -229,6 +234,7 @@ class Completeness:
         deaths: how each worker that died ended, for `MissingCause.WORKERS_DIED`.
         repeated: number of results that were ignored, because another pytest plugin ran their cases again.
         is_shard: whether another run may support a required operator.
+        operators: the operators that selected the cases; empty if none did.
         missing_shards: the shards without results, by subject.
     """
 
@@ -239,6 +245,7 @@ class Completeness:
     deaths: Sequence[str] = ()
     repeated: int = 0
     is_shard: bool = False
+    operators: Sequence[str] = ()
     missing_shards: Mapping[str, Sequence[object]] = field(default_factory=dict)
 
     @property
@@ -286,6 +293,8 @@ class PassCriterion:
         self._matched_patterns: set[tuple[str, str]] = set()
         self._cases: set[str] = set()
         self._without_pass = set(subjects)
+        self._without_node = set(subjects)  # they passed no case but rejections and functions of the model
+        self._passed_functions: dict[str, set[str]] = defaultdict(set)
         self._with_listed_failure: set[str] = set()
         self._supported_operators: dict[str, set[tuple[str, str]]] = defaultdict(set)
         self._chains: list[_RequiredChain] = []
@@ -340,8 +349,12 @@ class PassCriterion:
         self._cases.add(case)
         self.verdicts[subject][level][verdict] += 1
         passes = verdict is Verdict.PASS or result.passes_checked_levels(self.settings.level)
-        if passes and subject in self._without_pass and not facts().rejection:
+        if passes and subject in self._without_node and not facts().rejection:
             self._without_pass.discard(subject)
+            if FUNCTION_TAG in facts().tags:
+                self._passed_functions[subject].add(facts().family)
+            else:
+                self._without_node.discard(subject)
         self._record_match(subject, case, result.expected)
         if subject in self._supports:
             names = facts().supports.get(self._kinds.get(subject, ""), ())
@@ -392,10 +405,10 @@ class PassCriterion:
             examples: see `reason_sentences`.
         """
         is_partial = completeness.is_selection or completeness.missing > 0
-        found = reason_sentences(self._unexpected_groups(), examples)
-        found += [sentence for subject in sorted(self._supports) for sentence in self._lost_supports(subject)]
         accepted = self._with_listed_failure if completeness.is_selection else set()  # such as one known failure alone
-        found += [f"{subject} passed nothing" for subject in sorted(self._without_pass - accepted)]
+        found = [*self._without_judgement(accepted, completeness.operators)]
+        found += [sentence for subject in sorted(self._supports) for sentence in self._lost_supports(subject)]
+        found += reason_sentences(self._unexpected_groups(), examples)
         if not is_partial and not self.settings.baseline:
             found += self._unmatched_supports() + self._unmatched_patterns()
         if completeness.missing_shards:
@@ -406,6 +419,22 @@ class PassCriterion:
         elif not completeness.is_shard:
             found += self._missing_required_operators()
         return found + completeness.reasons
+
+    def _without_judgement(self, accepted: Collection[str], operators: Sequence[str]) -> Iterator[str]:
+        """Yield a sentence for each subject that passed nothing, or no node of the operators that selected the cases.
+
+        A model-local function with the name of an operator needs no kernel of the operator.
+
+        Args:
+            accepted: the subjects that may pass nothing.
+            operators: the operators that selected the cases.
+        """
+        for subject in sorted(self._without_node.difference(accepted)):
+            if subject in self._without_pass:
+                yield f"{subject} passed nothing"
+            elif operators and self._passed_functions[subject] <= {*operators}:
+                names = name_list(operators)
+                yield f"{subject} passed no node of {names}: only functions of this name, or invalid models"
 
     def _unexpected_groups(self) -> dict[UnexpectedGroup, list[str]]:
         """Return the ids of the unexpected cases by group, with those cases that `require` decides at the end."""
@@ -440,12 +469,18 @@ class PassCriterion:
         ]
 
     def _lost_supports(self, subject: str) -> Iterator[str]:
-        """Yield a sentence for each support that the file lists and that has more unsupported cases than listed."""
+        """Yield a sentence for each operator of which the file lists fewer unsupported cases than there are."""
         file = self.settings.expectations[subject]
+        by_operator: dict[str, list[tuple[Support, list[str]]]] = defaultdict(list)
         for support, cases in self._supports[subject].lost(file.supports or ()):
-            expected = f", {support.unsupported} expected" if support.unsupported else ""
-            number = f"{len(cases)} case{'s are' if len(cases) > 1 else ' is'} unsupported{expected}"
-            yield f"{file.name}: support of {support.name} is lost on {subject}: {number} (first {cases[0]})"
+            by_operator[support.operator].append((support, cases))
+        for lost in by_operator.values():
+            unsupported = sum(support.unsupported for support, _ in lost)
+            expected = f", {unsupported} expected" if unsupported else ""
+            count = len({case for _, cases in lost for case in cases})
+            number = f"{count} case{'s are' if count > 1 else ' is'} unsupported{expected}"
+            names = name_list([support.name for support, _ in lost])
+            yield f"{file.name}: support of {names} is lost on {subject}: {number} (first {lost[0][1][0]})"
 
     def _unmatched_supports(self) -> list[str]:
         return [

@@ -10,6 +10,7 @@ import pytest
 from runs_in_memory import make_header, make_result, with_fields
 
 from conformance.base.verdicts import Level, Verdict
+from conformance.corpus.cases.case import FUNCTION_TAG
 from conformance.run.expectations.criterion import MAX_REASONS, CaseFacts, Completeness, PassCriterion
 from conformance.run.expectations.criterion_settings import Baseline, CriterionSettings, Standing, recorded_criterion
 from conformance.run.expectations.expectations_file import Expectation, Expectations
@@ -147,11 +148,15 @@ class TestExpectations:
         assert reason.startswith("acme.toml: 2 cases ")
         assert criterion.known_failures == {"acme": 1}
 
-    @pytest.mark.parametrize(("verdict", "verb"), [(ERROR, "ends in an error"), (UNSUPPORTED, "is unsupported")])
-    def test_verdict_other_than_expected_is_a_reason(self, verdict, verb):
+    @pytest.mark.parametrize(
+        ("verdict", "advice"), [(ERROR, "change the verdict"), (UNSUPPORTED, "support it again, or change the verdict")]
+    )
+    def test_verdict_other_than_expected_is_a_reason(self, verdict, advice):
         criterion = new_criterion(entries=[expecting("test_x")])
         judge(criterion, verdict)
-        assert reasons(criterion) == [f"acme.toml:3: test_x {verb} on acme, fail expected: change the verdict"]
+        (reason,) = reasons(criterion)
+        assert reason.startswith("acme.toml:3: test_x ")
+        assert reason.endswith(f": {advice}")
 
     def test_entry_without_match_is_a_reason(self):
         assert reasons(new_criterion(entries=[expecting("test_gone", "test_lost")])) == [
@@ -251,6 +256,22 @@ class TestSubjectWithoutPass:
         judge(criterion, PASS, level=SHOULD, facts=CaseFacts("Adam", frozenset(), rejection=True))
         assert reasons(criterion, partial=True) == ["acme passed nothing"]
 
+    @pytest.mark.parametrize(
+        ("selected", "facts", "passes"),
+        [
+            (["Adam"], CaseFacts("Adam", frozenset({"Adam"}), tags=frozenset({FUNCTION_TAG})), False),
+            (["Mul"], CaseFacts("Adam", frozenset({"Adam"}), tags=frozenset({FUNCTION_TAG})), True),
+            ([], CaseFacts("Adam", frozenset({"Adam"}), tags=frozenset({FUNCTION_TAG})), True),
+            (["Adam"], ADAM, True),
+        ],
+    )
+    def test_function_alone_is_no_pass_of_the_operator_that_selected_it(self, selected, facts, passes):
+        criterion = PassCriterion(CriterionSettings(), {"acme": "backend"})
+        judge(criterion, PASS, facts=facts)
+        judge(criterion, UNSUPPORTED, "test_y")
+        completeness = Completeness(is_selection=True, operators=selected)
+        assert (not criterion.reasons(completeness)) is passes
+
 
 class TestRequiredOperators:
     def test_unsupported_required_operator_is_a_reason(self):
@@ -341,6 +362,17 @@ class TestSupports:
         assert reasons(criterion) == [
             "acme.toml: support of Adam[float] is lost on acme: 2 cases are unsupported (first test_x)"
         ]
+
+    def test_lost_supports_of_an_operator_are_one_reason_before_all_others(self):
+        types = ("double", "float", "float16")
+        criterion = supporting(*(f"Adam[{each}]" for each in types))
+        judge(criterion, FAIL, "test_a")
+        for each in types:
+            supports = {"backend": frozenset({f"Adam[{each}]"})}
+            judge(criterion, UNSUPPORTED, f"test_{each}", facts=replace(ADAM_FLOAT, supports=supports))
+        first, second = reasons(criterion)
+        assert [f"Adam[{each}]" in first for each in types] == [True] * 3
+        assert "test_a" in second
 
     @pytest.mark.parametrize(
         ("listed", "unsupported", "is_lost"), [("2 of 3", 1, False), ("2 of 3", 2, True), ("1 of 2", 2, False)]
