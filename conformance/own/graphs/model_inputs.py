@@ -218,12 +218,16 @@ _SAME_ELEMENTS = ("Cast", "Flatten", "Identity", "Reshape", "Squeeze", "Unsqueez
 
 _ORDERS = ("Greater", "GreaterOrEqual", "Less", "LessOrEqual")
 
+_COUNTS = {"Loop": 0, "OneHot": 1, "Range": 1, "TopK": 1}
+"""Operators with an operand that counts rounds or results, and its position: 0 makes an empty tensor."""
+
 
 def compared_values(graph: onnx.GraphProto, single: Mapping[str, Array]) -> dict[str, list[str]]:
     """Return the values to try for inputs of one element on which a branch may depend, as texts of `--input`.
 
-    They are the constants with which `Equal` compares the input. Without one, they are the pseudo-random value, and the
-    constants of other comparisons with their neighbours, or the other truth value for the condition of an `If`.
+    They are the constants with which `Equal` compares the input, and small numbers for a count of rounds or results.
+    Without one, they are the pseudo-random value, and the constants of other comparisons with their neighbours, or the
+    other truth value for the condition of an `If`.
 
     Args:
         graph: the main graph of the model.
@@ -245,6 +249,10 @@ def compared_values(graph: onnx.GraphProto, single: Mapping[str, Array]) -> dict
         elif is_operator(node, "If") and first in origins:
             name = origins[first]
             others.setdefault(name, []).append(not single[name].item())
+        elif is_operator(node, *_COUNTS):
+            count = next(islice(node.input, _COUNTS[node.op_type], None), "")
+            if count in origins:
+                equal.setdefault(origins[count], []).extend((DEFAULT_SIZE, 1))
         elif is_operator(node, "Equal", *_ORDERS):
             for own, other in zip(node.input, reversed(node.input), strict=True):
                 value = _constant_item(constants.get(other)) if own in origins else None

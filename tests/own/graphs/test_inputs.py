@@ -428,6 +428,26 @@ def test_value_fills_an_input_of_numbers_or_texts() -> None:
         choose_inputs(model, Path("in"), (), 0, ["X=1"])
 
 
+@pytest.mark.parametrize(
+    "node",
+    [
+        "Y = Loop(n) <body = b (int64 i, bool c) => (bool d, float o) { d = Identity(c) o = Cast <to = 1> (i) }>",
+        "Y = Range(zero, n, one)",
+        "Y, I = TopK(X, m)",
+        "Y = OneHot(K, n, V)",
+    ],
+)
+@pytest.mark.parametrize("seed", range(4))
+def test_chosen_count_of_rounds_or_results_makes_no_empty_tensor(node: str, seed: int) -> None:
+    model = parsed(
+        "(int64 n, float[4] X) => (float[M] Y) <int64 zero = {0}, int64 one = {1}, int64[1] rank = {1},"
+        " int64[2] K = {0, 1}, float[2] V = {0, 1}> { m = Reshape(n, rank) " + node + " }"
+    )
+    tried = [*choose_inputs(model, None, (), seed), *other_inputs(model, (), seed)]
+    assert [each.arrays[0].item() for each in tried[:2]] == [2, 1]
+    assert tried[0].chosen == ("--input n=2",)
+
+
 def test_other_values_are_tried_near_the_constant_of_a_comparison() -> None:
     model = parsed(
         "(float[2] X, int64 rate) => (float[2] Y) <int64 K = {4}, int64[1] one = {1}>"
