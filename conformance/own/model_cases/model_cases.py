@@ -309,7 +309,7 @@ _TOO_MANY = f"a case has at most {MAX_CASE_TENSORS} inputs and outputs"
 def _why_no_part(nodes: Sequence[onnx.NodeProto]) -> str:
     """Return why the types and shapes of the values of some nodes are not known."""
     if any(node.op_type in MAP_OPERATORS for node in nodes):
-        return "no operator takes a map apart, and files of a case have tensors"
+        return "it takes or returns a map, and the files of a case have tensors"
     if not all(map(_has_page, nodes)):
         return "onnx has no schema of the operator, and the suite no reference"
     return "a shape depends on inputs (see --inputs), or is not known after another node"
