@@ -12,17 +12,18 @@
  * alone. The program prints every output that fails, and the number of cases by verdict. --undecided prints the undecided
  * outputs, too. Without the file index.csv, the program takes the cases from manifest.json, and counts undecided cases as
  * passed. A line of an output has the level of its case, and the index, expected and actual value of its first wrong
- * element. Notes name a missing index.csv, and folders of CANDIDATES that are not cases of CORPUS.
+ * element. Notes name a missing index.csv, folders of CANDIDATES that are not cases of CORPUS, and failures of the level
+ * should, which the command `run` does not count by default.
  *
  *   pass       all outputs are acceptable
  *   fail       an output is not acceptable or absent, or there are too many outputs
  *   undecided  all outputs are within their bounds, but only the package checks whether one computation explains them
- *   missing    CANDIDATES has no output of the case
+ *   missing    CANDIDATES has no output of the case, also if the runtime raised an error
  *   recorded   as fail, but the level of the case is silent: the specification leaves the answer open
  *
  * Exit status: 0 if no case fails and one passes or is undecided, 1 otherwise, 2 if an option or a file of the corpus
- * cannot be used, the corpus has other cases than it announces, or fewer than N cases have an output. No file is trusted:
- * sizes are limited, and no path leaves the two folders.
+ * cannot be used, CANDIDATES is not a folder, the corpus has other cases than it announces, or fewer than N cases have
+ * an output. No file is trusted: sizes are limited, and no path leaves the two folders.
  *
  * For a target without files, define JUDGE_NO_MAIN, include this file, and call judge_parse and judge_count_wrong.
  */
@@ -867,6 +868,7 @@ static int judge_all(const char *corpus, const char *candidates, int lists_undec
     static char path[JUDGE_MAX_PATH], line[JUDGE_MAX_LINE];
     static judge_case found;
     unsigned long counts[JUDGE_VERDICTS] = {0, 0, 0, 0, 0}, cases = 0, announced = 0, judged;
+    unsigned long weaker = 0;
     int i, verdict = 0, is_first = 1, is_case = 1, has_index = 1;
     int size = snprintf(path, sizeof path, "%s/index.csv", corpus);
     FILE *list = size > 0 && size < JUDGE_MAX_PATH ? judge_open(path) : NULL;
@@ -875,6 +877,13 @@ static int judge_all(const char *corpus, const char *candidates, int lists_undec
         size = snprintf(path, sizeof path, "%s/manifest.json", corpus);
         list = size > 0 && size < JUDGE_MAX_PATH ? judge_open(path) : NULL;
     }
+#ifdef JUDGE_POSIX
+    struct stat status;
+    if (list && !(stat(candidates, &status) == 0 && S_ISDIR(status.st_mode))) {
+        fclose(list);
+        return judge_refuse("%s is not a folder. Name the folder with the outputs of your program.", candidates);
+    }
+#endif
     if (!list)
         return judge_refuse("%s is not a corpus: it has neither index.csv nor manifest.json. Name a folder that"
                             " `onnx-conformance export` wrote.", corpus);
@@ -888,6 +897,7 @@ static int judge_all(const char *corpus, const char *candidates, int lists_undec
             announced = has_index ? found.cases : announced;
             verdict = judge_candidate(corpus, candidates, &found, lists_undecided);
             if (verdict >= 0) ++counts[verdict];
+            weaker += verdict == JUDGE_FAIL && !strcmp(found.level, "should");
         }
         if (!has_index && judge_begins_files(line)) ++announced;
         is_first = 0;
@@ -904,6 +914,9 @@ static int judge_all(const char *corpus, const char *candidates, int lists_undec
                corpus);
     judge_note_unknown(corpus, candidates);
     for (i = 0; i < JUDGE_VERDICTS; ++i) printf("%s: %lu\n", verdicts[i], counts[i]);
+    if (weaker)
+        printf("note: %lu of the failures have the level should. They fail here, and `onnx-conformance run` counts them"
+               " with --fail-level should only.\n", weaker);
     judged = cases - counts[JUDGE_MISSING];
     if (judged < min_cases) {
         fprintf(stderr, "%lu cases have an output, fewer than --min-cases %lu. ", judged, min_cases);

@@ -429,6 +429,22 @@ def test_c_judge_refuses_a_truncated_list_of_cases(program, three, has_index, ke
     assert _run(program, *command) == (0 if has_index and kept == 3 else 2)
 
 
+@pytest.mark.parametrize("candidates", ["nothere", "corpus/index.csv"])
+def test_c_judge_refuses_candidates_that_are_no_folder(program, three, tmp_path, candidates):
+    assert _run(program, "--corpus", three.corpus, tmp_path / candidates) == 2
+
+
+@pytest.mark.parametrize(("level", "notes"), [("must", 0), ("should", 1)])
+def test_c_judge_notes_failures_that_a_run_does_not_count_by_default(program, pair, level, notes):
+    for case in ("right", "wrong"):
+        pair.add(case, ExpectedTensor("Y", np.arange(3)), np.arange(3) + (case == "wrong"))
+        pair.lines[-1] = pair.lines[-1].replace("must", level)
+    pair.write_index()
+    command = [program, "--corpus", pair.corpus, pair.candidates]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout.count("--fail-level")) == (1, notes)
+
+
 @pytest.mark.parametrize("path", ["model.onnx", "test_data_set_0/output_0.pb", "."])
 def test_c_judge_refuses_a_corpus_that_lacks_files_of_a_case_without_candidate(program, three, path):
     file = three.corpus / "node" / "case_0" / path
