@@ -87,7 +87,7 @@ def _control_lines(step: Controls, _: BlameDocument) -> Iterator[str]:
     if not step.is_deterministic:
         yield f"{step.reason}."
         return
-    yield "Both give the same answer again, also in another process."
+    yield "Both do the same again, also in another process."
     if step.round_trip == "same":
         yield "A round trip without any pass changes no output."
     elif step.round_trip is not None:
@@ -339,7 +339,9 @@ def judged_text(steps: BlameSteps) -> str:
     compared = [output for output in steps.difference.outputs if output.kind == "values"] if steps.difference else []
     differing, elements = (sum(getattr(output, name) for output in compared) for name in ("differing", "elements"))
     parts = [f"{differing} of {elements} elements of the outputs differ"] if elements else []
-    if steps.reduction:
+    if steps.verdict and steps.verdict.outcome is BlameOutcome.NOT_JUDGED:
+        parts.append("not judged")
+    elif steps.reduction:
         parts.append(f"judged after reduction to {len(steps.reduction.nodes)} of {steps.reduction.nodes_before} nodes")
     if steps.verdict and (count := steps.verdict.differing):
         counts = [f"{count} element{'' if count == 1 else 's'} of the reduced model differ{'s' if count == 1 else ''}"]

@@ -411,6 +411,9 @@ class Session:
         rewrites: dict[str, onnx.ModelProto | None] = {}
         with self.subjects.open(fixed) as (held,):
             known = run_model(held.target, fed.model, fed.inputs)
+            if known.failure:
+                self.document.tried = msgspec.UNSET
+                return FoundPasses(None, f"no pass is searched: {fixed.text} gives no answer", 0)
 
             def keeps_difference(subject: SubjectName) -> bool:
                 with self.subjects.open(subject) as (chosen,):

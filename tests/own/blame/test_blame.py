@@ -735,6 +735,18 @@ def test_command_writes_every_report_and_returns_1_for_a_fault(
         assert json.loads(kept.read_text())["steps"] == json.loads(document.read_text())["steps"]
 
 
+def test_command_searches_no_pass_and_judges_nothing_if_a_subject_lacks_an_operator(
+    long_model: LoadedModel, tmp_path: Path, command: Any
+) -> None:
+    words = ("-b", "onnxruntime", "-b", "fake_subject:supports_only_adam", "--no-isolation")
+    ended = command("blame", long_model.path, *words, "--json", tmp_path / "b.json")
+    assert ended.status == 1
+    steps = json.loads((tmp_path / "b.json").read_text())["steps"]
+    assert "fake_subject:supports_only_adam" in steps["passes"]["reason"]
+    assert steps["verdict"]["outcome"] == "not judged"
+    assert ended.out.splitlines()[-1] == "FAILED: not judged"
+
+
 def test_error_is_not_written_to_the_file_that_the_next_run_continues(tmp_path: Path, command: Any) -> None:
     kept = tmp_path / "kept.json"
     words = ("-b", "fake_subject:correct", "--json", kept, "--no-isolation")
