@@ -202,3 +202,14 @@ def test_fused_activation_leaves_nan_open_as_its_own_page_does(activation: str, 
     assert result.silences == (("NaN",) if is_open else ())
     assert bool(is_admissible([[1], [1]], result)[0, 0]) == is_open
     assert not is_admissible([[1], [7]], result)[1, 0]
+
+
+@pytest.mark.parametrize("activation", ["Tanh", "Softplus"])
+def test_exponential_that_overflows_leaves_an_activation_of_a_cell_open(activation: str) -> None:
+    far = -1000 if activation == "Tanh" else 1000
+    given = [np.array([[[far], [0.5]]], F), *[np.ones((1, 1, 1), F)] * 2]
+    result = enclosed("RNN", 22, given, hidden_size=1, activations=[activation])
+    assert result.silences == ("overflow of an exponential",)
+    assert result.unspecified.reshape(-1).tolist() == [True, False]
+    near = enclosed("RNN", 22, [given[0] / 1000, *given[1:]], hidden_size=1, activations=[activation])
+    assert near.unspecified is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextvars import ContextVar
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, cast
@@ -16,6 +17,7 @@ from conformance.exact.reference.formulas.elementwise import (
     leaky_relu,
     relu,
     sigmoid,
+    softplus,
     softplus_of_page,
     softsign,
     tensor,
@@ -36,10 +38,19 @@ if TYPE_CHECKING:
     """A function of the input of one step (batch_size, input_size) and the state, which returns the new state."""
 
 
+_has_exponentials: ContextVar[bool] = ContextVar("_has_exponentials", default=True)
+"""Whether Tanh and Softplus may be computed with the exponentials of the page, which overflow."""
+
+
 def tanh_of_page(X: T) -> T:
     """Return (1 - Exp(-2 X)) / (1 + Exp(-2 X)), which is NaN at level `must` where the exponential overflows."""
-    overflows = isinstance(X, Enclosure) and not is_strict() and exp(-2.0 * X).error == np.inf
+    is_written = _has_exponentials.get() and not is_strict()
+    overflows = isinstance(X, Enclosure) and is_written and exp(-2.0 * X).error == np.inf
     return X.named("tanh of a cell", elementary.tanh).undetermined(np.asarray(overflows))
+
+
+def _softplus_of_page(X: Enclosure) -> Enclosure:
+    return softplus_of_page(X) if _has_exponentials.get() else softplus(X)
 
 
 def _thresholded(X: T, alpha: float) -> T:
@@ -54,7 +65,7 @@ ACTIVATIONS: Mapping[str, tuple[Callable[..., Enclosure], tuple[float | None, ..
     "Tanh": (tanh_of_page, ()),
     "Relu": (relu, ()),
     "Softsign": (softsign, ()),
-    "Softplus": (softplus_of_page, ()),
+    "Softplus": (_softplus_of_page, ()),
     "LeakyRelu": (leaky_relu, (float(np.float32(0.01)),)),
     "Elu": (elu, (1.0,)),
     "ThresholdedRelu": (_thresholded, (1.0,)),
@@ -246,6 +257,28 @@ def in_eight_bits(X: T) -> T:
 
 
 def _recurrent(node: Node, inputs: Sequence[T | Array | None]) -> list[T]:
+    """Return the outputs of a recurrent operator. Elements without a bound because exponentials overflow are open."""
+    results = _outputs(node, inputs)
+    if is_strict() or not any(isinstance(each, Enclosure) and np.isinf(each.error).any() for each in results):
+        return results
+    token = _has_exponentials.set(False)
+    try:
+        others = _outputs(node, inputs)
+    finally:
+        _has_exponentials.reset(token)
+    return [_open_by_exponentials(each, other) for each, other in zip(results, others, strict=True)]
+
+
+def _open_by_exponentials(X: T, other: T) -> T:
+    """Return a tensor whose elements are open if they have a bound only without the exponentials of the page."""
+    if not isinstance(X, Enclosure) or not isinstance(other, Enclosure):
+        return X
+    known = False if X.unspecified is None else X.unspecified
+    unbounded = np.isinf(X.error) & np.isfinite(other.error)
+    return cast("T", X.leave_open(unbounded | known, "overflow of an exponential") if unbounded.any() else X)
+
+
+def _outputs(node: Node, inputs: Sequence[T | Array | None]) -> list[T]:
     """Return the outputs of a recurrent operator.
 
     A ninth input of GRU and RNN has the states that an implementation returned as Y. Each step then begins with them.
