@@ -136,6 +136,7 @@ def test_number_of_outputs_follows_from_the_inputs():
     assert judged(lambda *inputs: in_parts(*inputs)[:1], "Split", where=lambda inputs: len(inputs) == 2).faults
 
 
+@pytest.mark.long
 def test_outputs_that_a_mode_requires_are_judged():
     def train(x, scale, shift, mean, variance):
         axes = (0, *range(2, x.ndim))
@@ -229,7 +230,7 @@ def is_wrong_without_elements(a, b):
     return a + b if a.size and b.size else np.zeros((1,), a.dtype)
 
 
-@pytest.mark.parametrize("salt", ["1", "2"])
+@pytest.mark.parametrize("salt", ["1", pytest.param("2", marks=pytest.mark.long)])
 @pytest.mark.parametrize("kernel", [is_wrong_with_five_axes, is_wrong_behind_a_page, is_wrong_without_elements])
 def test_mistake_of_other_ranks_or_counts_is_detected_with_each_salt(kernel, salt):
     with np.errstate(all="ignore"):
@@ -255,7 +256,7 @@ def rounds_the_bits_of_nan(x):
     return ((bits + np.uint32(0x7FFF) + ((bits >> 16) & 1)) >> 16).astype(np.uint16).view(ml_dtypes.bfloat16)
 
 
-@pytest.mark.parametrize("kernel", [saturates, rounds_the_bits_of_nan])
+@pytest.mark.parametrize("kernel", [saturates, pytest.param(rounds_the_bits_of_nan, marks=pytest.mark.long)])
 def test_wrong_nan_or_overflow_of_a_cast_is_detected(kernel):
     with np.errstate(all="ignore"):
         assert judge_kernel(lambda x: x.astype(ml_dtypes.bfloat16), "Cast", salt="1", to=16)
@@ -283,7 +284,7 @@ def test_rows_that_a_mask_hides_are_drawn():
         assert judge_kernel(partial(attention, empty=np.nan), "Attention", **options).faults
 
 
-@pytest.mark.parametrize("salt", ["1", "2"])
+@pytest.mark.parametrize("salt", ["1", pytest.param("2", marks=pytest.mark.long)])
 @pytest.mark.parametrize("kernel", [transposes_a_square_operand, is_wrong_for_large_shapes, is_wrong_in_a_range])
 def test_mistake_of_some_shapes_or_numbers_is_detected_with_each_salt(kernel, salt):
     with np.errstate(all="ignore"):
@@ -315,8 +316,8 @@ def product(data, length=None):
     [
         ("ArgMax", first_of_a_largest, {"axis": -1}),
         ("Hardmax", hardmax, {"axis": -1}),
-        ("Softmax", sum_of_shares, {"axis": -1}),
-        ("ReduceProd", product, {"axes": [-1], "opset": 13}),
+        pytest.param("Softmax", sum_of_shares, {"axis": -1}, marks=pytest.mark.long),
+        pytest.param("ReduceProd", product, {"axes": [-1], "opset": 13}, marks=pytest.mark.long),
     ],
 )
 def test_kernel_that_reads_the_first_part_of_an_axis_is_faulty(operator, kernel, attributes):
@@ -393,7 +394,9 @@ def test_long_sums_of_a_transposed_convolution_have_small_outputs():
     assert max(size for _, size in sizes) < 2**18
 
 
-@pytest.mark.parametrize("operator", ["SoftmaxCrossEntropyLoss", "NegativeLogLikelihoodLoss"])
+@pytest.mark.parametrize(
+    "operator", [pytest.param("SoftmaxCrossEntropyLoss", marks=pytest.mark.long), "NegativeLogLikelihoodLoss"]
+)
 def test_labels_of_a_loss_are_classes_for_other_sizes_too(operator):
     invalid = []
 
@@ -686,16 +689,16 @@ def copies_beside_neutral_operands(x, scale, shift, mean, variance):
 @pytest.mark.parametrize(
     ("operator", "kernel", "attributes"),
     [
-        ("Add", aligns_on_the_left, {}),
+        pytest.param("Add", aligns_on_the_left, {}, marks=pytest.mark.long),
         pytest.param("MatMul", reverses_a_vector, {}, marks=pytest.mark.long),
         ("Clip", takes_a_bound_without_its_sign, {}),
         ("Range", rounds_the_number_of_steps_down, {}),
-        ("Mul", takes_the_first_row_of_a_batch, {}),
+        pytest.param("Mul", takes_the_first_row_of_a_batch, {}, marks=pytest.mark.long),
         pytest.param("Gemm", leaves_the_summand_out_without_terms, {}, marks=pytest.mark.long),
         ("Gather", keeps_an_axis_of_a_scalar_index, {}),
         ("Compress", keeps_what_no_condition_has, {"axis": 0}),
         ("ConstantOfShape", makes_an_axis_of_an_empty_shape, {}),
-        ("Expand", cuts_to_the_target, {}),
+        pytest.param("Expand", cuts_to_the_target, {}, marks=pytest.mark.long),
         ("ReduceSum", makes_an_axis_of_a_sum_without_axes, {}),
         ("Exp", takes_equal_elements_for_zeros, {}),
         ("IsNaN", leaves_the_last_element_out, {}),
@@ -717,8 +720,8 @@ def test_mistake_of_legal_shapes_or_of_two_options_is_detected(operator, kernel,
         ("Where", aligns_a_condition_on_the_left, {}),
         ("MatMul", transposes_beside_a_symmetric_operand, {}),
         ("MatMul", loses_the_last_tile_of_columns, {}),
-        ("Gemm", loses_a_nan_of_the_summand, {}),
-        ("BatchNormalization", copies_beside_neutral_operands, {"epsilon": 0.1}),
+        pytest.param("Gemm", loses_a_nan_of_the_summand, {}, marks=pytest.mark.long),
+        pytest.param("BatchNormalization", copies_beside_neutral_operands, {"epsilon": 0.1}, marks=pytest.mark.long),
     ],
 )
 def test_mistake_of_a_relation_of_operands_is_detected(operator, kernel, attributes):
@@ -726,6 +729,7 @@ def test_mistake_of_a_relation_of_operands_is_detected(operator, kernel, attribu
         assert judge_kernel(kernel, operator, salt="b", count=3, **attributes).faults
 
 
+@pytest.mark.long
 def test_number_of_operands_is_bounded():
     counts = []
 
@@ -741,7 +745,14 @@ def encoded(texts, values):
     return np.array([values.get(each, -1) for each in texts.ravel().tolist()], np.int64).reshape(texts.shape)
 
 
-@pytest.mark.parametrize(("name", "keys"), [("strings", ["a", "b"]), ("int64s", [5, 6]), ("floats", [0.25, -3.0])])
+@pytest.mark.parametrize(
+    ("name", "keys"),
+    [
+        ("strings", ["a", "b"]),
+        pytest.param("int64s", [5, 6], marks=pytest.mark.long),
+        pytest.param("floats", [0.25, -3.0], marks=pytest.mark.long),
+    ],
+)
 def test_keys_of_a_label_encoder_are_drawn(name, keys):
     attributes = {f"keys_{name}": keys, "values_int64s": [3, 4], "count": 3}
     right = dict(zip(keys, (3, 4), strict=True))
@@ -761,6 +772,7 @@ def multiplies_integers(a, b, a_zero=None, b_zero=None, loses_rows=False):
     return np.matmul(*wide)
 
 
+@pytest.mark.long
 def test_zero_points_by_row_are_drawn_with_axes_and_without_rows():
     called = []
 

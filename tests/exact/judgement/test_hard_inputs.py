@@ -194,15 +194,17 @@ def has_terms(i, ij, j):
 
 
 VALID = [
-    ("RNN", {"hidden_size": 7, "direction": "bidirectional"}, has_sizes_of_an_rnn(7, 2)),
+    pytest.param(
+        "RNN", {"hidden_size": 7, "direction": "bidirectional"}, has_sizes_of_an_rnn(7, 2), marks=pytest.mark.long
+    ),
     ("ScatterElements", {"axis": 1}, has_different_indices(1)),
     ("ScatterElements", {"axis": -1, "reduction": "none"}, has_different_indices(-1)),
-    ("ScatterND", {"reduction": "none"}, has_different_rows),
-    ("Pad", {"mode": "reflect"}, has_no_negative_pads),
+    pytest.param("ScatterND", {"reduction": "none"}, has_different_rows, marks=pytest.mark.long),
+    pytest.param("Pad", {"mode": "reflect"}, has_no_negative_pads, marks=pytest.mark.long),
     ("Conv", {"kernel_shape": [4, 2], "group": 2}, has_windows_of((4, 2))),
     ("Conv", {"strides": [2, 2], "pads": [1, 1, 1, 1]}, has_windows_inside),
     ("RotaryEmbedding", {"interleaved": 1, "rotary_embedding_dim": 4}, has_caches_of(2)),
-    ("RotaryEmbedding", {}, has_caches_of_heads),
+    pytest.param("RotaryEmbedding", {}, has_caches_of_heads, marks=pytest.mark.long),
     ("MaxUnpool", {"kernel_shape": [2, 2], "strides": [2, 2]}, has_different_places),
     ("Det", {}, has_small_matrices),
     ("Einsum", {"equation": "i,ij,j->"}, has_terms),
