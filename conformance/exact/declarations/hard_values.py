@@ -11,7 +11,7 @@ elements or a row are hard, so that a small tensor has several kinds, and sums o
 from __future__ import annotations
 
 from hashlib import blake2b
-from math import prod
+from math import inf, isnan, prod
 from typing import TYPE_CHECKING, Any
 
 import ml_dtypes
@@ -24,7 +24,8 @@ from conformance.exact.declarations.declaration_tables import (
     declarations,
     operator_name,
 )
-from conformance.exact.models.arrays import Array, is_floating, type_number
+from conformance.exact.declarations.operand_ranges import declared_range, range_options
+from conformance.exact.models.arrays import Array, array_of, is_floating, type_number
 from conformance.exact.models.graphs import normal_domain
 from conformance.exact.models.model_building import SPLITMIX64_INCREMENT, splitmix64, unit_fractions
 
@@ -180,7 +181,12 @@ def hard_numbers(dtype: np.dtype[Any], hard: Sequence[float], *, has_nan: bool =
     limits: Any = ml_dtypes.finfo(dtype)  # type: ignore[no-untyped-call]
     largest, normal, least = (float(each) for each in (limits.max, limits.tiny, limits.smallest_subnormal))
     general = [0.0, -0.0, np.inf, -np.inf, largest, -largest, normal, -normal, least, -least, normal / 2, 1.0, -1.0]
-    return [*([np.nan] if has_nan else []), *general, 1 + float(limits.eps), *hard]
+    return [
+        *([np.nan] if has_nan else []),
+        *general,
+        1 + float(limits.eps),
+        *(each for each in hard if has_nan or not isnan(each)),
+    ]
 
 
 SPARSENESS = 64
@@ -188,6 +194,12 @@ SPARSENESS = 64
 
 PROBE_MODES = ("hard without NaN", "halves", "hard", "only hard", "wide", "large")
 """The modes of the elements of the first probes; further probes repeat them with other elements."""
+
+MAX_THRESHOLDS = 16
+"""Number of thresholds of a forest that are hard numbers."""
+
+SIGNS = (0, 0, 0, 1, -1)
+"""The sign that all small numbers of a probe have, by its number; 0 for both signs."""
 
 OWN_PERIODS = {"hard": 8, "only hard": 2, "wide": 4}
 """One element in so many is a number that is hard for the operator, by mode."""
@@ -218,6 +230,8 @@ def probe_values(operator: str, name: str, array: Array, kind: str, number: int,
         return elements(text, array.dtype, shape, kind, 0, hard)
     if kind in SMALL_KINDS:
         drawn = elements(text, array.dtype, shape, kind, number % 3, hard)
+        if (sign := SIGNS[number % len(SIGNS)]) and is_floating(array.dtype):
+            drawn = (sign * (np.abs(drawn.astype(np.float64)) + 0.5)).astype(array.dtype)
         return _with_own(text, drawn, hard, 2, number) if operator == "QuantizeLinear" else drawn
     if mode == "halves":
         rows = _finite_rows(text, shape).astype(array.dtype)
@@ -439,7 +453,7 @@ DRAWN_OPERANDS = ("indices", "rois", "boxes")
 """Operands of which each option of the declaration is valid in each model."""
 
 
-def fitting_declarations(node: onnx.NodeProto, opset: int) -> list[OperatorDeclaration]:
+def fitting_declarations(node: onnx.NodeProto, opset: float = inf) -> list[OperatorDeclaration]:
     """Return the declarations of a node's operator that fit the version of the main domain that a model imports.
 
     Those of an operator of another domain fit each version.
@@ -476,6 +490,8 @@ def free_operands(
         for kind in newest.value_kinds(own) if newest is not None else ():
             if isinstance(kind, Rule) and (is_index(kind) or (own in DRAWN_OPERANDS and kind.options)):
                 found[name] = kind
+        if (own_range := declared_range(fitting, node, place, values)) is not None:
+            found[name] = Rule(options=range_options(*own_range))
     return found
 
 
@@ -517,7 +533,18 @@ def hard_numbers_of(node: onnx.NodeProto, opset: int, values: Mapping[str, Array
     if node.op_type == "QuantizeLinear":
         return [step * float(values[node.input[1]].flat[0]) for step in QUANTIZED_STEPS]
     fitting = [each for each in fitting_declarations(node, opset) if _makes_type_of(each, node)]
-    return [value for declaration in fitting for value in declaration.hard]
+    return [value for declaration in fitting for value in declaration.hard] + thresholds(node)
+
+
+def thresholds(node: onnx.NodeProto) -> list[float]:
+    """Return some numbers with which a decision tree compares features: their order shows in equal features only."""
+    given = {each.name: each for each in node.attribute if each.name in ("nodes_values", "nodes_splits")}
+    numbers = [number for each in given.values() for number in (*each.floats, *_numbers_of(each))]
+    return list(dict.fromkeys(numbers))[:MAX_THRESHOLDS]
+
+
+def _numbers_of(attribute: onnx.AttributeProto) -> list[float]:
+    return array_of(attribute.t).astype(np.float64).ravel().tolist() if attribute.HasField("t") else []
 
 
 def _makes_type_of(declaration: OperatorDeclaration, node: onnx.NodeProto) -> bool:

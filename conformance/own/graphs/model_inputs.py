@@ -34,6 +34,8 @@ from conformance.base.errors import UsageError
 from conformance.base.files.atomic_write import open_zip, read_input, write_bytes_atomically
 from conformance.base.files.journal import require_no_link, require_state_folder, state_errors
 from conformance.base.serialization.decoding import MalformedError, decode_json
+from conformance.exact.declarations.hard_values import choose_by_bits, element_bits, fitting_declarations
+from conformance.exact.declarations.operand_ranges import declared_range, range_options
 from conformance.exact.judgement.operator_call import fed_values
 from conformance.exact.models.arrays import (
     MAX_RANK,
@@ -377,8 +379,9 @@ def make_inputs(
 ) -> InputSet:
     """Return pseudo-random inputs that the model accepts; the same seed gives the same inputs on every machine.
 
-    Numbers are between -1 and 1; integers are 0 or 1, so that they are valid as indices, lengths and masks. An integer
-    by which a node divides is 1. A text is a short one, or one of the attributes of the model.
+    Numbers are between -1 and 1. Integers are 0 or 1, so that they are valid as indices, lengths and masks; lengths,
+    classes and the like have the range that the other operands of a node leave them. An integer by which a node divides
+    is 1. A text is a short one, or one of the attributes of the model.
 
     Args:
         graph: the main graph of the model.
@@ -405,8 +408,12 @@ def make_inputs(
         made.append(_make_value(value, shapes, f"{seed}/0/{value.name}", own, most))
         most -= element_count(made[-1])
     given = texts or {}
+    ranges = _ranges(graph, dict(zip((value.name for value in values), made, strict=True)))
     arrays: list[Value] = []
     for value, each in zip(values, made, strict=True):
+        if value.name in ranges and isinstance(each, np.ndarray):
+            options = range_options(*ranges[value.name])
+            each = choose_by_bits(options, element_bits(f"{seed}/1/{value.name}", each.shape)).astype(each.dtype)
         if value.name in given and not isinstance(each, np.ndarray):
             raise UsageError("input-value", name=value.name, text=given[value.name], type=type_text(value.type))
         if value.name in given:
@@ -414,6 +421,21 @@ def make_inputs(
         else:
             arrays.append(np.ones_like(each) if value.name in divisors and _is_integer(each) else each)
     return InputSet(f"seed {seed}", tuple(arrays))
+
+
+def _ranges(graph: onnx.GraphProto, made: Mapping[str, Value]) -> dict[str, tuple[int, int]]:
+    """Return the smallest and the largest integer of each input that is an operand with a range, such as lengths."""
+    known = {each.name: np.broadcast_to(np.zeros(()), tuple(each.dims)) for each in graph.initializer}
+    known |= {name: each for name, each in made.items() if isinstance(each, np.ndarray)}
+    found: dict[str, tuple[int, int]] = {}
+    for node in graph.node:
+        for place, name in enumerate(node.input):
+            if name in made and _is_integer(made[name]):
+                own = declared_range(fitting_declarations(node), node, place, known)
+                if own is not None:
+                    low, high = found.get(name, own)
+                    found[name] = (max(low, own[0]), min(high, own[1]))
+    return {name: own for name, own in found.items() if own[0] <= own[1]}
 
 
 def _is_integer(value: Value) -> bool:
@@ -532,14 +554,16 @@ def random_texts(
     nodes = list(nodes)
     found: dict[str, None] = {}
     own = (
-        text
+        (node.op_type, text)
         for node in nodes
         for attribute in node.attribute
         for text in (*attribute.strings, *attribute.t.string_data)
     )
-    for content in islice(own, MAX_OWN_TEXTS):
+    for op_type, content in islice(own, MAX_OWN_TEXTS):
         with suppress(UnicodeDecodeError):
             found[content.decode()] = None
+            if op_type == "StringNormalizer":
+                found[content.decode().swapcase()] = None
     texts = [*others, *islice(cycle(found), max(len(found), len(others)))] or [*TEXTS]
     if any(node.op_type in ASCII_OPERATORS for node in nodes):
         texts = [text for text in texts if text.isascii()] or texts
