@@ -112,8 +112,8 @@ def generate(
 
     With --onnx, the corpus has the node cases of the installed onnx. Their expected values and bounds are those of the
     reference. Where the reference has no answer, a case has onnx's outputs and the level should. Cases of drawn nodes
-    are added for mistakes and types that no case of onnx has. With --opset, the corpus has drawn nodes of older
-    versions of the operators instead, which the pages of these versions judge.
+    are added for mistakes and types that no case of onnx has. With --opset, the corpus has drawn nodes of the versions
+    of this opset instead, or of all versions, which the pages of these versions judge.
 
     With --model, the corpus has a case for each distinct node of your models, and for each region that runtimes fuse,
     with hard values. Sizes of large tensors are reduced. The file NOTICE lists them, and the nodes without a case.

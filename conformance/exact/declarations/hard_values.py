@@ -10,12 +10,15 @@ elements or a row are hard, so that a small tensor has several kinds, and sums o
 
 from __future__ import annotations
 
+import re
 from hashlib import blake2b
+from itertools import takewhile
 from math import inf, isnan, prod
 from typing import TYPE_CHECKING, Any
 
 import ml_dtypes
 import numpy as np
+from onnx import defs
 
 from conformance.exact.declarations.declaration_tables import (
     TYPE_SETS,
@@ -24,15 +27,16 @@ from conformance.exact.declarations.declaration_tables import (
     declarations,
     operator_name,
 )
-from conformance.exact.declarations.operand_ranges import declared_range, range_options
-from conformance.exact.models.arrays import Array, array_of, is_floating, type_number
+from conformance.exact.models.arrays import Array, array_of, is_floating, type_name, type_number
 from conformance.exact.models.graphs import normal_domain
 from conformance.exact.models.model_building import SPLITMIX64_INCREMENT, splitmix64, unit_fractions
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Mapping, Sequence
+    from collections.abc import Container, Iterable, Mapping, Sequence
 
     import onnx
+
+    from conformance.exact.declarations.declaration_tables import DeclaredOperand
 
 
 VALUE_KINDS = ("number", "positive", "small", "score", "scale", "divisor", "mask")
@@ -195,6 +199,10 @@ SPARSENESS = 64
 PROBE_MODES = ("hard without NaN", "halves", "hard", "only hard", "wide", "large")
 """The modes of the elements of the first probes; further probes repeat them with other elements."""
 
+EQUAL_ROWS = (-np.inf, np.inf, 0.0, -1.0)
+EQUAL_PERIOD = 4
+"""Numbers of which a row has only one in a probe with hard numbers, and one row in so many is such a row."""
+
 MAX_THRESHOLDS = 16
 """Number of thresholds of a forest that are hard numbers."""
 
@@ -240,6 +248,11 @@ def probe_values(operator: str, name: str, array: Array, kind: str, number: int,
     if mode == "only hard":
         same = elements(f"{operator}/{number}", array.dtype, shape, kind, MODES.index(mode), hard)
         drawn = np.where(_is_shared(f"{operator}/{number}", shape), same, drawn)
+        if (count := prod(shape[:-1])) > 1:
+            rows = np.arange(count).reshape(*shape[:-1], 1)
+            ends = choose_by_bits(EQUAL_ROWS, (rows // EQUAL_PERIOD + number // len(PROBE_MODES)).astype(np.uint64))
+            is_equal = rows % EQUAL_PERIOD == min(count, EQUAL_PERIOD) - 1
+            drawn = np.where(is_equal, ends.astype(array.dtype), drawn)
     if mode in OWN_PERIODS:
         drawn = _with_own(text, drawn, hard, OWN_PERIODS[mode], number)
         return np.abs(drawn) if kind == "positive" else drawn
@@ -449,6 +462,14 @@ def _probe_integers(text: str, shared: str, array: Array, number: int) -> Array:
 QUANTIZED_STEPS = (0.5, 1.5, 2.5, 127.5, -128.5, 255.5, 300.0, -300.0, 40000.0, 70000.0, -70000.0)
 """Numbers of quantization steps at which a result is a tie or out of the range of its type."""
 
+RANGED_OPERANDS = ("batches", "lengths", "positions", "segments", "shifts", "target", "words")
+"""Operands of declarations of which each integer of the range is valid, and changes no shape."""
+
+MAX_OPTIONS = 256
+"""Number of integers of a large range that are used."""
+
+_TERM = re.compile(r"(-?)([\w*]+)")
+
 DRAWN_OPERANDS = ("indices", "rois", "boxes")
 """Operands of which each option of the declaration is valid in each model."""
 
@@ -493,6 +514,93 @@ def free_operands(
         if (own_range := declared_range(fitting, node, place, values)) is not None:
             found[name] = Rule(options=range_options(*own_range))
     return found
+
+
+def declared_range(
+    declarations: Iterable[OperatorDeclaration], node: onnx.NodeProto, place: int, values: Mapping[str, Array]
+) -> tuple[int, int] | None:
+    """Return the smallest and the largest integer of an operand; None if no declaration of the node states them.
+
+    Args:
+        declarations: the declarations of the operator.
+        node: the node.
+        place: the place of the operand.
+        values: the values of the operands that are known, by name.
+    """
+    for declaration in declarations:
+        operands = declaration.operands()
+        if place >= len(operands) or operands[place].name not in RANGED_OPERANDS:
+            continue
+        rules = [each for each in declaration.value_kinds(operands[place].name) if isinstance(each, Rule) and each.low]
+        sizes = _sizes(operands, node, values)
+        if len(rules) != 1 or sizes is None or not _fits(declaration, operands[place], node, values[node.input[place]]):
+            continue
+        low, high = (_value(text, sizes) for text in (rules[0].low, rules[0].high))
+        if low is not None and high is not None and low <= high:
+            return low, high
+    return None
+
+
+def range_options(low: int, high: int) -> tuple[int, ...]:
+    """Return at most `MAX_OPTIONS` integers of a range, with both ends."""
+    step = max(1, -(-(high - low) // (MAX_OPTIONS - 1)))
+    return (*range(low, high, step), high)
+
+
+def _fits(declaration: OperatorDeclaration, operand: DeclaredOperand, node: onnx.NodeProto, array: Array) -> bool:
+    """Return whether a declaration has the type of an operand, and the only integer of an attribute that a node has."""
+    types = declaration.types.get(operand.type, (operand.type,))
+    if type_name(array.dtype) not in (TYPE_SETS[types] if isinstance(types, str) else types):
+        return False
+    given = {each.name: each.i for each in node.attribute}
+    for name, options in declaration.attributes.items():
+        others = {*options} - {"absent"}
+        is_left_out = name not in given and ("absent" in options or _default(node, name) in others)
+        is_only_one = len(others) == 1 and all(isinstance(each, int) for each in others)
+        if is_only_one and not is_left_out and given.get(name) not in others:
+            return False
+    return True
+
+
+def _default(node: onnx.NodeProto, name: str) -> int | None:
+    """Return the default of an integer that is an attribute of a node's operator; None if there is none."""
+    if not defs.has(node.op_type, node.domain):
+        return None
+    known = defs.get_schema(node.op_type, node.domain).attributes
+    return int(known[name].default_value.i) if name in known else None
+
+
+def _sizes(
+    operands: Iterable[DeclaredOperand], node: onnx.NodeProto, values: Mapping[str, Array]
+) -> dict[str, int] | None:
+    """Return the sizes by name that the shapes of known operands have; None if they contradict the declaration."""
+    found: dict[str, int] = {}
+    for operand, name in zip(operands, node.input, strict=False):
+        if name not in values:
+            continue
+        parts = operand.shape.split()
+        shape = values[name].shape
+        leading = [*takewhile(str.isidentifier, parts)]
+        if len(parts) > len(shape) + (len(leading) < len(parts)):
+            return None
+        for part, size in zip(leading, shape, strict=False):
+            if found.setdefault(part, size) != size:
+                return None
+    return found
+
+
+def _value(text: str, sizes: Mapping[str, int]) -> int | None:
+    """Return the value of a sum of products of sizes and numbers; None if a size is not known."""
+    total = 0
+    for sign, product in _TERM.findall(text):
+        value = -1 if sign else 1
+        for factor in product.split("*"):
+            size = int(factor) if factor.isdecimal() else sizes.get(factor)
+            if size is None:
+                return None
+            value *= size
+        total += value
+    return total
 
 
 def operand_rule(node: onnx.NodeProto, opset: int, place: int) -> str | Rule:

@@ -34,8 +34,13 @@ from conformance.base.errors import UsageError
 from conformance.base.files.atomic_write import open_zip, read_input, write_bytes_atomically
 from conformance.base.files.journal import require_no_link, require_state_folder, state_errors
 from conformance.base.serialization.decoding import MalformedError, decode_json
-from conformance.exact.declarations.hard_values import choose_by_bits, element_bits, fitting_declarations
-from conformance.exact.declarations.operand_ranges import declared_range, range_options
+from conformance.exact.declarations.hard_values import (
+    choose_by_bits,
+    declared_range,
+    element_bits,
+    fitting_declarations,
+    range_options,
+)
 from conformance.exact.judgement.operator_call import fed_values
 from conformance.exact.models.arrays import (
     MAX_RANK,
@@ -410,10 +415,11 @@ def make_inputs(
     given = texts or {}
     ranges = _ranges(graph, dict(zip((value.name for value in values), made, strict=True)))
     arrays: list[Value] = []
-    for value, each in zip(values, made, strict=True):
-        if value.name in ranges and isinstance(each, np.ndarray):
+    for value, first in zip(values, made, strict=True):
+        each = first
+        if value.name in ranges and isinstance(first, np.ndarray):
             options = range_options(*ranges[value.name])
-            each = choose_by_bits(options, element_bits(f"{seed}/1/{value.name}", each.shape)).astype(each.dtype)
+            each = choose_by_bits(options, element_bits(f"{seed}/1/{value.name}", first.shape)).astype(first.dtype)
         if value.name in given and not isinstance(each, np.ndarray):
             raise UsageError("input-value", name=value.name, text=given[value.name], type=type_text(value.type))
         if value.name in given:

@@ -12,7 +12,14 @@ from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 from conformance.corpus.cases.corpus import read_manifest
-from conformance.exact.declarations.hard_values import PROBE_MODES, free_operands, probe_indices, probe_values
+from conformance.exact.declarations.hard_values import (
+    PROBE_MODES,
+    free_operands,
+    hard_elements,
+    hard_numbers_of,
+    probe_indices,
+    probe_values,
+)
 from conformance.own.audit.audit_session import AuditOptions, SubjectAudit, audit_subject
 from conformance.own.audit.node_verdicts import NodeVerdict
 from conformance.own.graphs.model_inputs import make_inputs, parse_shapes
@@ -241,6 +248,40 @@ def divides_by_one_less(X: Any, Y: Any) -> Any:
 
 def returns_zeros(_: Any, Y: Any) -> Any:
     return np.zeros_like(Y)
+
+
+def probes_of(node: onnx.NodeProto, place: int, **values: Any) -> list[Any]:
+    """Return the elements of an operand of a node in six probes."""
+    kind = free_operands(node, 22, values, ())[node.input[place]]
+    hard = hard_numbers_of(node, 22, values)
+    return [hard_elements(node, values, place, kind, probe, hard) for probe in range(6)]
+
+
+def test_hard_shifts_reach_the_bits_of_the_type_and_lengths_differ() -> None:
+    X = np.zeros((5, 8), np.uint32)
+    shift = helper.make_node("BitShift", ["X", "Y"], ["Z"], direction="LEFT")
+    assert max(each.max() for each in probes_of(shift, 1, X=X, Y=X)) in range(16, 32)
+    reverse = helper.make_node("ReverseSequence", ["X", "N"], ["Y"], time_axis=0, batch_axis=1)
+    lengths = probes_of(reverse, 1, X=X, N=np.ones(8, np.int64))
+    assert min(len({*each.tolist()}) for each in lengths) > 1
+    assert (min(map(np.min, lengths)), max(map(np.max, lengths))) == (1, 5)
+
+
+def test_hard_numbers_have_data_of_one_sign_and_rows_of_one_number() -> None:
+    quantize = helper.make_node("DynamicQuantizeLinear", ["X"], ["Y", "s", "z"])
+    probes = probes_of(quantize, 0, X=np.zeros((4, 6), np.float32))
+    assert any(each.min() > 0 for each in probes)
+    assert any(each.max() < 0 for each in probes)
+    reduce = helper.make_node("ReduceLogSumExp", ["X"], ["Y"])
+    probes = probes_of(reduce, 0, X=np.zeros((4, 6), np.float32))
+    assert any(np.isneginf(each).all(axis=1).any() for each in probes)
+
+
+def test_hard_numbers_of_a_decision_tree_are_its_thresholds_and_nan() -> None:
+    tree = helper.make_node("TreeEnsembleRegressor", ["X"], ["Y"], domain="ai.onnx.ml", nodes_values=[7.5, -3.25])
+    numbers = np.concatenate(probes_of(tree, 0, X=np.zeros((6, 3), np.float32)))
+    assert {7.5, -3.25} <= {*numbers.ravel().tolist()}
+    assert np.isnan(numbers).sum() > 2
 
 
 SUM = "s (float[1,100000] x) => (float[1,1] y) { y = ReduceSum<axes: ints = [1]>(x) }"

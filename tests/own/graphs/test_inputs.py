@@ -249,6 +249,24 @@ def test_make_of_inputs_gives_integers_that_divide_no_zero(operator: str) -> Non
 
 HEAD = '<ir_version: 10, opset_import: ["" : 18]> g '
 
+
+@pytest.mark.parametrize(
+    ("text", "low", "high"),
+    [
+        ("(float[5, 8, 2] X, int64[8] N) => (Y) { Y = ReverseSequence <time_axis = 0, batch_axis = 1> (X, N) }", 1, 5),
+        ("(float[8, 5, 2] X, int64[8] N) => (Y) { Y = ReverseSequence <time_axis = 1, batch_axis = 0> (X, N) }", 1, 5),
+        ("(float[1, 2, 5, 5] X, float[8, 4] R, int64[8] N) => (Y) { Y = RoiAlign <output_width = 7> (X, R, N) }", 0, 0),
+        ('(uint32[40] X, uint32[40] N) => (Y) { Y = BitShift <direction = "LEFT"> (X, N) }', 0, 31),
+        ("(float[8, 3] X, int64[8] N) => (Y) { Y = NegativeLogLikelihoodLoss (X, N) }", 0, 2),
+    ],
+)
+def test_integers_of_an_input_have_the_range_of_its_operand(text: str, low: int, high: int) -> None:
+    numbers = make_inputs(onnx.parser.parse_model(HEAD + text).graph, {}, 0).arrays[-1]
+    assert isinstance(numbers, np.ndarray)
+    assert low <= numbers.min() <= numbers.max() <= high
+    assert len({*numbers.tolist()}) > (high - low) / 2
+
+
 POOLED = (
     "(float[N,3,H,W] X) => (float[A,B,C,D] Y) { A = MaxPool <kernel_shape = [8,8], strides = [8,8]> (X)"
     " Y = AveragePool <kernel_shape = [2,2], strides = [2,2]> (A) }"
