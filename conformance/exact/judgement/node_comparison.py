@@ -18,6 +18,7 @@ from msgspec import Struct
 
 from conformance.base.serialization.printable_text import shorten_middle
 from conformance.base.verdicts import Level, Unsupported
+from conformance.exact.judgement import samples
 from conformance.exact.judgement.distances import (
     Distances,
     are_comparable,
@@ -26,12 +27,13 @@ from conformance.exact.judgement.distances import (
     output_share,
     relative_error,
 )
-from conformance.exact.judgement.samples import Sample, computed, independent_axes, take_sample
+from conformance.exact.judgement.samples import DeferredTensor, Sample, computed, independent_axes, take_sample
 from conformance.exact.models.arrays import element_count, have_same_bits
 from conformance.exact.models.graphs import MAIN_DOMAINS, names_taken_by, operator_text
 from conformance.exact.reference.enclosures import has_signed_zeros
 from conformance.exact.reference.enclosures.earlier_texts import changed_shapes, readings_of
 from conformance.exact.reference.enclosures.machine_learning import MAP_OPERATORS
+from conformance.exact.reference.enclosures.sequences import stack
 from conformance.exact.reference.formulas.elementwise import ELEMENTWISE_ENCLOSURES
 from conformance.exact.reference.formulas.linear import dilations, explicit_pads, reduced_axes, strides
 from conformance.exact.reference.node_enclosures import WITH_STATES, NodeScope, enclose, enclose_steps
@@ -122,6 +124,8 @@ def enclose_part(
     part = Sample(node, tensors, dict(outputs)) if sample is None else sample
     check(part)
     first = node.output[0] if node.output else ""
+    if sample is None and not outputs and (product := _product_by_columns(scope, node, known)) is not None:
+        return EnclosedPart(part, [product], False, {})
     part.operands = {name: computed(each) for name, each in part.operands.items()}
     given = {**known, **part.operands}
     with np.errstate(all="ignore"):
@@ -145,6 +149,43 @@ def enclose_part(
             changes = "; ".join(ERRATA[name].change for name in sorted(reading))
             enclosed = replace(enclosed, expected=other, change=changes)
     return enclosed
+
+
+def _product_by_columns(
+    scope: NodeScope, node: onnx.NodeProto, known: Mapping[str, TensorOrSequence | DeferredTensor]
+) -> Tensor:
+    """Return the product with a large deferred matrix, of which some columns are computed at a time.
+
+    None for another node.
+    """
+    matrix = known.get(node.input[1]) if node.op_type == "MatMul" and node.domain in MAIN_DOMAINS else None
+    if not isinstance(matrix, DeferredTensor) or len(matrix.shape) != 2 or node.input[0] == node.input[1]:
+        return None
+    size = matrix.shape[1]
+    count = max(1, samples.SAMPLED_ABOVE // max(1, matrix.shape[0]))
+    blocks = [matrix.taken(np.arange(start, min(start + count, size)), 1) for start in range(0, size, count)]
+    other = computed(known[node.input[0]])
+
+    def joined(*, is_strict: bool) -> Tensor:
+        found = []
+        for block in blocks:
+            if block is None:
+                return None
+            with np.errstate(all="ignore"):
+                (columns,) = enclose(scope, node, {node.input[0]: other, node.input[1]: block.computed()})
+            strict = columns.should if is_strict and isinstance(columns, Enclosure) else None
+            found.append(strict or columns)
+        return stack(found, -1, joins=True)
+
+    product = joined(is_strict=False)
+    if not isinstance(product, Enclosure):
+        return product
+
+    def compute_should() -> Enclosure:
+        strict = joined(is_strict=True)
+        return strict if isinstance(strict, Enclosure) else product
+
+    return replace(product, compute_should=compute_should)
 
 
 def _contains(expected: Sequence[TensorOrSequence], part: Sample) -> bool:

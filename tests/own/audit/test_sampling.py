@@ -219,6 +219,33 @@ def test_large_constant_that_a_hidden_node_converts_is_computed_where_a_sample_t
     assert len(sizes) == 4
 
 
+def test_hidden_product_with_hidden_weights_is_computed_by_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, values = make_case("DequantizeLinear", [(30,)], {0: WEIGHTS}, 21, axis=-1)
+    weights = values.pop("Y").astype(np.float64)
+    model.graph.node[0].output[0] = "W"
+    model.graph.node.extend([helper.make_node("MatMul", ["x", "W"], ["h"]), helper.make_node("Neg", ["h"], ["Y"])])
+    x = np.random.default_rng(5).standard_normal((3, 40)).astype(np.float32)
+    ways = dict.fromkeys(values, Exposure.CONSTANT)
+    known = {**values, "x": x, "Y": -(x.astype(np.float64) @ weights).astype(np.float32)}
+    whole = judge_nodes(model, ExposedValues(known, ways, []), options=JudgementOptions(all_elements=True))[-1]
+    sizes: list[int] = []
+
+    def measured(scope: Any, node: Any, given: Any) -> Any:
+        results = enclose(scope, node, given)
+        sizes.append(results[0].value.size)
+        return results
+
+    monkeypatch.setattr(node_verdicts, "enclose", measured)
+    for factor, verdict in ((1, NodeVerdict.CORRECT), (1.01, NodeVerdict.WRONG)):
+        given = {**known, "Y": known["Y"] * np.float32(factor)}
+        judged = judge_nodes(model, ExposedValues(given, ways, []))[-1]
+        assert (judged.verdict, judged.segment) == (verdict, (0, 1))
+        if factor == 1:
+            assert judged.noticed == pytest.approx(whole.noticed)
+            assert judged.should_noticed == pytest.approx(whole.should_noticed)
+    assert 0 < max(sizes) <= samples.SAMPLED_ABOVE
+
+
 def test_node_with_too_large_values_is_not_judged(monkeypatch: pytest.MonkeyPatch) -> None:
     model, values = make_case("Relu", [(40, 30)], {}, 17)
     [judged] = judge_nodes(model, ExposedValues(values, {}, []))
