@@ -56,7 +56,12 @@ class TestCriterion:
             assert not any("Adam" in reason for reason in read_results(here / "out.jsonl").footer.reasons)
 
     @pytest.mark.parametrize(
-        ("name", "names"), [("Adma", "Adam?"), ("Conv", "Adagrad, Adam, ArgMax, Momentum, Softmax")]
+        ("name", "names"),
+        [
+            ("Adma", "Adam?"),
+            ("Xyz", "Adagrad, Adam, ArgMax, Momentum, Softmax"),
+            ("Conv", "generate --onnx --operator Conv"),
+        ],
     )
     def test_require_of_unknown_operator_lists_known_operators(self, run_with_faults, name, names):
         ended = run_with_faults("-b", RIGHT, "--require", name)

@@ -84,7 +84,12 @@ class TestRun:
 
 @pytest.mark.parametrize(
     ("option", "name", "meant"),
-    [("--tag", "argmaxx", "argmax"), ("--clause", "adam.v_mew", "adam.v_new"), ("--operator", "Adan", "Adam")],
+    [
+        ("--tag", "argmaxx", "argmax"),
+        ("--clause", "adam.v_mew", "adam.v_new"),
+        ("--operator", "Adan", "Adam"),
+        ("--operator", "Selu", "generate --onnx --operator Selu"),
+    ],
 )
 @pytest.mark.parametrize("verb", [("list",), ("run", "-b", RIGHT)])
 def test_unknown_name_is_refused_with_nearest_name(command, small_corpus, verb, option, name, meant):

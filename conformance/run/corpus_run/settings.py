@@ -20,6 +20,7 @@ from conformance.base.files.atomic_write import check_results_target
 from conformance.base.verdicts import Level
 from conformance.corpus.cases.corpus import find_case
 from conformance.run.corpus_run.run_options import RUN_OPTIONS, SELECTION_OPTIONS, flag_name
+from conformance.run.results.missing_operators import is_onnx_operator
 from conformance.run.results.records import Selection, Shard
 from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
 from conformance.subjects.isolation.protocol import Limits, parse_memory_size
@@ -171,7 +172,9 @@ def _check_known(kind: str, names: Iterable[str], known: set[str]) -> None:
     """
     for name in names:
         if name not in known:
-            raise UnknownName("not-in-corpus", kind=kind, name=name, known=sorted(known))
+            if kind == "operator" and is_onnx_operator(name):
+                raise UnknownName("not-in-corpus.of-onnx", name=name)
+            raise UnknownName("not-in-corpus.unknown", kind=kind, name=name, known=sorted(known))
 
 
 _VERDICT_OPTIONS = (

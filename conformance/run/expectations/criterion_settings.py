@@ -16,6 +16,7 @@ from conformance.corpus.cases.case_loading import read_case_json
 from conformance.run.expectations.conditions import ConditionContext
 from conformance.run.expectations.expectations_file import Expectation, Expectations
 from conformance.run.expectations.support import parse_supports
+from conformance.run.results.missing_operators import is_onnx_operator
 from conformance.run.results.recorded_environment import describe_environment
 from conformance.run.results.records import (
     BaselineRecord,
@@ -241,4 +242,6 @@ def _check_required(required: Iterable[str], corpus: Corpus) -> None:
     operators = {node.op_type for document in documents for node in document.model.nodes}
     for name in required:
         if name not in operators:
-            raise UnknownName("no-such-operator", name=name, known=sorted(operators))
+            if is_onnx_operator(name):
+                raise UnknownName("no-such-operator.of-onnx", name=name)
+            raise UnknownName("no-such-operator.unknown", name=name, known=sorted(operators))

@@ -41,7 +41,7 @@ def missing_operator(message: str, operators: Collection[str]) -> tuple[str, str
     line = message.partition("\n")[0].strip()
     if found := re.fullmatch(r"KeyError: '(\w{1,100})'", line):
         name = found[1]
-        return (name, "KeyError: '…'") if name in operators or _is_onnx_operator(name) else None
+        return (name, "KeyError: '…'") if name in operators or is_onnx_operator(name) else None
     if len(line) > _MAX_LINE_LENGTH or not re.search(_MISSING, line, re.IGNORECASE):
         return None
     for name in sorted(operators):
@@ -51,7 +51,8 @@ def missing_operator(message: str, operators: Collection[str]) -> tuple[str, str
     return None
 
 
-def _is_onnx_operator(name: str) -> bool:
+def is_onnx_operator(name: str) -> bool:
+    """Return whether the installed onnx has an operator of this name in one of its domains."""
     from onnx import defs  # late: a run without errors does not import onnx here
 
     from conformance.exact.models.graphs import TRAINING_DOMAIN
@@ -67,7 +68,7 @@ def other_operators_sentence(subject: str, passing: Iterable[str], tested: Colle
         passing: the operators of its passing cases.
         tested: the operators and passes that the corpus tests.
     """
-    others = sorted({name for name in passing if name not in tested and _is_onnx_operator(name)})
+    others = sorted({name for name in passing if name not in tested and is_onnx_operator(name)})
     options = [word for name in others for word in ("--operator", name)] if len(others) <= MAX_NAMES else []
     generate = shlex.join(["onnx-conformance", "generate", "--onnx", *options])
     run = shlex.join(["onnx-conformance", "run", "--data", "onnx-cases", "-b", subject])
