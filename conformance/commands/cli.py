@@ -37,7 +37,10 @@ if TYPE_CHECKING:
     from types import FrameType
 
 _SAME_INTERRUPTION_SECONDS = 1.0
-"""Time within which several signals count as one interruption."""
+"""Time within which signals of different numbers count as one interruption."""
+
+_SAME_SIGNAL_SECONDS = 0.1
+"""Time within which signals of one number count as one interruption; nobody presses Ctrl-C twice in this time."""
 
 _SENT_AGAIN_SECONDS = 0.02
 """Time after which a signal is sent again that arrived during an import, or whose exception Python ignored."""
@@ -254,8 +257,8 @@ def _has_working_directory() -> bool:
 def _interruptions() -> Iterator[list[float]]:
     """Raise `KeyboardInterrupt` for SIGINT and SIGTERM in the block, and yield a list of the times of the signals.
 
-    A signal that was ignored before stays ignored. Signals within a second of the first signal have no effect: a
-    terminal, `timeout` and the parent process may each send a signal, and only the first may interrupt.
+    A signal that was ignored before stays ignored. A terminal, `timeout` and the parent process may each send a signal,
+    and only the first may interrupt: further signals have no effect for a short time. A second Ctrl-C has an effect.
 
     A signal is sent again later if it arrives during an import, because a half imported extension module may end the
     process, or if Python ignores its exception, as in a destructor or a callback.
@@ -276,7 +279,9 @@ def _interruptions() -> Iterator[list[float]]:
         first_deferred = first_deferred or now
         if _is_importing(frame) and now - first_deferred < _LONGEST_IMPORT_SECONDS:
             send_again(number)
-        elif not times or now - times[0] > _SAME_INTERRUPTION_SECONDS:
+        elif not times or now - times[-1] > (
+            _SAME_SIGNAL_SECONDS if number == numbers[-1] else _SAME_INTERRUPTION_SECONDS
+        ):
             times.append(now)
             numbers.append(number)
             signal.default_int_handler(number, frame)

@@ -333,6 +333,13 @@ class interrupted(always_right):
             raise KeyboardInterrupt
 
 
+class wrong_and_interrupted(interrupted):
+    """Is wrong, and raises KeyboardInterrupt in the third case."""
+
+    def answer(self, inputs: Any, outputs: list[Any]) -> Any:
+        return plus_one(outputs)
+
+
 class kills_its_process_once(always_right):
     """Kills its process the first time that it runs. It creates the file that the variable names, and then runs."""
 

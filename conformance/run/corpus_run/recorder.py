@@ -28,7 +28,7 @@ from conformance.exact.clauses import clauses, family_titles
 from conformance.run.corpus_run.environment_versions import run_environment, subject_files_digest
 from conformance.run.corpus_run.resume import PartialResults, different_run_error
 from conformance.run.diagnosis.collected_results import ResultCollector
-from conformance.run.expectations.criterion import CaseFacts, Completeness, case_facts
+from conformance.run.expectations.criterion import CaseFacts, Completeness, MissingCause, case_facts
 from conformance.run.results.failure_groups import CaseResult, FailureGrouper
 from conformance.run.results.missing_operators import (
     missing_operator_sentences,
@@ -465,6 +465,7 @@ class Recorder:
     ) -> tuple[Footer, Exception | None]:
         """Search for explanations of the failures, write the footer, and rename the file to its final name.
 
+        The user waits for the end of an interrupted run, so its failures are not explained; `--resume` explains them.
         Return the footer, and the error because of which there are no explanations, if any.
 
         Args:
@@ -473,7 +474,8 @@ class Recorder:
             processes: number of processes that search for explanations.
             hosts: names of the machines whose Dask workers executed cases; empty for a run on this machine.
         """
-        diagnosed, fault = self.assessed.explain(processes)
+        is_interrupted = completeness.cause is MissingCause.INTERRUPTED
+        diagnosed, fault = (Diagnosed([], []), None) if is_interrupted else self.assessed.explain(processes)
         causes: list[tuple[str, str]] = []
         try:
             causes = [(group.subject, group.cases[0]) for group in self.assessed.failure_groups(diagnosed.diagnoses)]

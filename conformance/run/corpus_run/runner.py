@@ -140,7 +140,7 @@ class RunObserver:
         """Note that no further result follows."""
 
     def run_interrupted(self, recorded: int, expected: int) -> None:
-        """Note that the user interrupted the run after so many of its results; the failures are explained next."""
+        """Note that the user interrupted the run after so many of its results, which are written next."""
 
     def worker_died(self, chunk: Chunk, how: str) -> None:
         """Note that the results of a chunk are missing, and how the last worker that executed it ended."""
@@ -239,7 +239,7 @@ def _execute(session: RunSession, execution: Execution, observer: RunObserver) -
 
 
 def _finish(session: RunSession, execution: Execution, *, is_interrupted: bool) -> Outcome:
-    """Decide whether the run passes, explain its failures, and write the end of the results file."""
+    """Decide whether the run passes, explain its failures unless it is interrupted, and end the results file."""
     from conformance.run.expectations.criterion import MissingCause  # late: workers need no criterion to start
 
     cause = MissingCause.INTERRUPTED if is_interrupted else execution.missing_cause

@@ -119,8 +119,8 @@ class TerminalObserver(RunObserver):
     def run_interrupted(self, recorded: int, expected: int) -> None:
         """Print how many results the run has."""
         print_notice(
-            f"Interrupted after {recorded} of {expected} results: the subjects are ended, and the failures are"
-            " explained. Ctrl-C again ends the command at once."
+            f"Interrupted after {recorded} of {expected} results: the subjects are ended, and the results are written"
+            " without explanations. Ctrl-C again ends the command at once."
         )
 
     def worker_died(self, chunk: Chunk, how: str) -> None:

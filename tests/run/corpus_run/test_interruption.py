@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import sysconfig
+import time
 from pathlib import Path
 
 import pytest
@@ -376,3 +377,36 @@ def test_signal_during_a_long_step_of_a_library_ends_the_command(number: signal.
     command = [*INTERRUPTIBLE, sys.executable, "-c", STEP_THAT_DOES_NOT_END, str(int(number))]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=LONGEST_WAIT, check=False)
     assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "")
+
+
+TWO_SIGNALS = """
+import os, signal, threading, time
+from conformance.commands import cli
+
+def take_the_first(_):
+    for seconds in (0.2, 0.25, 0.6):
+        threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGINT)).start()
+    for name in ("first", "second"):
+        try:
+            time.sleep(5)
+        except KeyboardInterrupt:
+            print(name, flush=True)
+
+cli.create_app = lambda _: lambda obj: take_the_first(obj)
+cli.main()
+"""
+
+
+def test_second_ctrl_c_soon_after_the_first_has_an_effect() -> None:
+    command = [*INTERRUPTIBLE, sys.executable, "-c", TWO_SIGNALS]
+    started = time.monotonic()
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=LONGEST_WAIT, check=False)
+    assert ended.stdout.split() == ["first", "second"]
+    assert time.monotonic() - started < 5
+
+
+def test_interrupted_run_searches_no_explanation(command, here, small_corpus, monkeypatch):
+    monkeypatch.setattr("conformance.run.diagnosis.diagnosis_run.diagnose_run", lambda *_: pytest.fail("it was called"))
+    told = ("-b", "fake_subject:wrong_and_interrupted", "--data", small_corpus, "--no-isolation")
+    assert command("run", *told, "--results", "out.jsonl", diagnose=True).status == 130
+    assert any(row.verdict.is_defect for row in read_results(here / "out.jsonl").rows.values())
