@@ -141,6 +141,7 @@ def test_long_matrix_shows_every_row_when_scrolled(show: Show) -> None:
     assert len(seen) == 300
 
 
+@pytest.mark.long
 def test_large_matrix_has_nodes_for_visible_rows_only(show: Show) -> None:
     """This is what makes it quick; how quick it is, `nox -s bench` tells."""
     page = show(large_run(20, 1000), address="#view=matrix")

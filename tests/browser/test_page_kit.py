@@ -50,7 +50,9 @@ def write_page(kind: str, command: Callable[..., Any], tmp_path: Path) -> Path:
     return page
 
 
-@pytest.mark.parametrize("kind", ["audit", "blame", "census", "evidence"])
+@pytest.mark.parametrize(
+    "kind", ["audit", "blame", *(pytest.param(each, marks=pytest.mark.long) for each in ("census", "evidence"))]
+)
 def test_page_begins_with_outcome_and_is_accessible(
     open_page: Callable[..., ReportPage], command: Callable[..., Any], tmp_path: Path, kind: str
 ) -> None:

@@ -55,7 +55,7 @@ def files(command, here, small_corpus):
 
 
 @pytest.mark.parametrize("reader", READERS)
-@pytest.mark.parametrize("kind", ["command", "module"])
+@pytest.mark.parametrize("kind", ["command", pytest.param("module", marks=pytest.mark.long)])
 def test_subject_in_file_is_not_executed(command, here, small_corpus, files, reader, kind):
     executed = here / "executed"
     (here / "planted.py").write_text(PLANTED.format(path=str(executed)))

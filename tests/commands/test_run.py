@@ -236,6 +236,7 @@ class TestRun:
 
 
 class TestSeveralProcesses:
+    @pytest.mark.long
     def test_run_leaves_no_files_behind(self, run_apart, here, tmp_path):
         temporary = tmp_path / "temporary"
         temporary.mkdir()
@@ -250,11 +251,13 @@ class TestSeveralProcesses:
         assert run_apart(*backends, "--results", "two.jsonl", "-n", "2").status == 1
         assert comparable_records(here / "one.jsonl") == comparable_records(here / "two.jsonl")
 
+    @pytest.mark.long
     def test_strange_text_of_backend_reaches_results(self, run_apart, here):
         told = ("-b", "fake_subject:raises_strange_text", "-n", "2", "--no-diagnosis")
         assert run_apart(*told, "--results", "out.jsonl").status == 1
         assert len(results_by_key(here / "out.jsonl")) == len(SMALL)
 
+    @pytest.mark.long
     def test_workers_import_backend_from_current_directory(self, run_apart, here):
         (here / "given_local.py").write_text("from fake_subject import always_right\nprepare = always_right.prepare\n")
         assert run_apart("-b", "given_local", "-n", "2").status == 0

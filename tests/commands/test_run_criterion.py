@@ -129,7 +129,9 @@ class TestCriterion:
         assert ended.status == 2
         assert (ended.code, RIGHT in ended.err) == ("results.subject-missing", True)
 
-    @pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["one process", "two"])
+    @pytest.mark.parametrize(
+        "workers", [(), pytest.param(("-n", "2"), marks=pytest.mark.long)], ids=["one process", "two"]
+    )
     def test_relative_to_leaves_out_failures_of_the_base(self, run_apart, here, workers):
         told = ("--no-isolation", "--relative-to", BASE, "--results", "out.jsonl", *workers)
         assert run_apart("-b", "fake_subject:zero_on_argmax", *told).status == 0
@@ -159,7 +161,9 @@ class TestCriterion:
         ended = run("-b", BASE, "--relative-to", BASE)
         assert (ended.status, ended.code) == (2, "usage.subject-twice")
 
-    @pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["one process", "two"])
+    @pytest.mark.parametrize(
+        "workers", [(), pytest.param(("-n", "2"), marks=pytest.mark.long)], ids=["one process", "two"]
+    )
     def test_repeat_with_varying_verdict_fails_run(self, process, small_corpus, here, workers):
         told = ("--no-isolation", "--data", small_corpus, "--repeat", "4", "--results", "out.jsonl", *workers)
         ended = process("fork", "run", "-b", VARIES, *told)

@@ -62,6 +62,7 @@ class TestRun:
         assert read_results(here / "out.jsonl").header.selections == [Selection(tag=("adam",), select_level=("must",))]
         assert re.search(rf"\b1 of {len(SMALL)} cases .*--tag adam --select-level must", ended.out)
 
+    @pytest.mark.long
     def test_selection_with_two_workers_is_the_same(self, run_apart, here):
         run_apart("-b", RIGHT, "-k", "adam", "--operator", "Adam", "-n", "2", "--results", "out.jsonl")
         assert {case for _, case in results_by_key(here / "out.jsonl")} == {ADAM, SHOULD}
@@ -76,6 +77,7 @@ class TestRun:
         told = command("run", option, subject, "--data", corpus).out
         assert re.search(rf"\b1 of 2 cases .*\b1 .*{other}", told)
 
+    @pytest.mark.long
     def test_plain_pytest_s_k_is_about_cases_too(self, process, small_corpus):
         told = ("--onnx-backend", RIGHT, "--onnx-data", str(small_corpus), "-p", "no:cacheprovider", "-q")
         assert "2 passed" in process("pytest", *told, "-k", "adam").out

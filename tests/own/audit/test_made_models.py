@@ -90,6 +90,7 @@ def audit(model: LoadedModel, faults: Mapping[str, float] | None = None, *shapes
     return audit_subject(model, Subject("evaluator", "1", with_faults(faults)), data_set)
 
 
+@pytest.mark.long
 def test_training_over_20_steps_is_judged(tmp_path: Path) -> None:
     maker = ModelMaker(("", 20), (TRAINING, 1))
     maker.weight("rate", value=np.float32(0.1))

@@ -180,7 +180,11 @@ def test_run_job_refuses_results_that_are_malformed(job, edit):
 
 
 @pytest.mark.parametrize(
-    ("option", "code"), [(("-n", "2"), "usage.workers-and-dask"), (("--no-isolation",), "usage.options-conflict")]
+    ("option", "code"),
+    [
+        (("-n", "2"), "usage.workers-and-dask"),
+        pytest.param(("--no-isolation",), "usage.options-conflict", marks=pytest.mark.long),
+    ],
 )
 def test_dask_excludes_other_places_of_execution(command, small_corpus, option, code):
     ended = command("run", "-b", WRONG, "--data", small_corpus, "--dask", "tcp://127.0.0.1:1", *option)

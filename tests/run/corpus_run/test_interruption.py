@@ -132,7 +132,8 @@ def command_line(number: str) -> bytes:
         return b""
 
 
-@pytest.mark.parametrize("workers", [pytest.param((), marks=pytest.mark.long), ("-n", "2")], ids=["serial", "n2"])
+@pytest.mark.long
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "n2"])
 def test_killed_run_leaves_no_process_and_resumes(start_hanging_run, process, here, small_corpus, workers):
     killed = start_hanging_run(*workers)
     killed.kill()

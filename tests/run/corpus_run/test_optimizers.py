@@ -132,6 +132,7 @@ def test_expectations_are_kept_for_graph_optimizers_too(run, here):
     assert run("-o", name, "--expect", "e.toml").status == 0
 
 
+@pytest.mark.long
 def test_run_with_two_workers_has_all_results(run):
     assert run("-b", "reference", "-o", "reference-pass", "-n", "2").status == 0
     assert len(results_of_here()) == 4 + 3

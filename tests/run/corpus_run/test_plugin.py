@@ -231,6 +231,7 @@ class TestSharedState:
         assert counts(ended) == {"passed": 1}
         assert f"onnx-conformance::{ADAM}[{RIGHT}] PASSED" in ended.out
 
+    @pytest.mark.long
     def test_item_id_is_accepted_with_workers(self, run):
         assert counts(run(RIGHT, "-n", "1", f"onnx-conformance::{ADAM}[{RIGHT}]")) == {"passed": 1}
 
@@ -238,7 +239,9 @@ class TestSharedState:
         ended = run(RIGHT, f"onnx-conformance::test_adan[{RIGHT}]")
         assert (ended.status, "test_adan" in ended.err + ended.out) == (4, True)
 
-    @pytest.mark.parametrize("workers", [(), ("-n", "1")], ids=["no worker", "a worker"])
+    @pytest.mark.parametrize(
+        "workers", [(), pytest.param(("-n", "1"), marks=pytest.mark.long)], ids=["no worker", "a worker"]
+    )
     def test_last_failed_of_plugin_and_command_is_shared(self, run, process, suite, small_corpus, workers):
         run(WRONG_ON_ARGMAX)
         told = ("run", "-b", WRONG_ON_ARGMAX, "--data", small_corpus, "--no-diagnosis", "--no-isolation")

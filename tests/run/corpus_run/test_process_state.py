@@ -25,7 +25,7 @@ PROGRAM = shlex.quote(str(Path(sysconfig.get_path("scripts")) / "onnx-conformanc
 
 
 @pytest.mark.programs
-@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&- -n 2"])
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", pytest.param("<&- >&- 2>&- -n 2", marks=pytest.mark.long)])
 def test_closed_standard_stream_does_not_change_a_verdict(process, here, small_corpus, closed):
     command = f"{PROGRAM} run -b {RIGHT} --data {shlex.quote(str(small_corpus))} --results out.jsonl {closed}"
     ended = process("/bin/sh", "-c", command)

@@ -72,6 +72,7 @@ def test_header_names_profile_and_its_source(run, here):
     assert to_builtins(read_results(here / "r.jsonl").header.criterion.profile) == profile
 
 
+@pytest.mark.long
 def test_profile_with_two_workers_gives_same_results(run, here):
     run("-b", ZERO, "--profile", "sonnx")
     (here / "r.jsonl").rename(here / "one.jsonl")

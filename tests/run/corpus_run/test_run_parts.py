@@ -205,6 +205,7 @@ class TestShards:
         assert header.selections == [Selection(shard=Shard(2, 3))]
         assert {case for _, case in results_by_key(here / "out.jsonl")} == set(sorted(SMALL)[1::3])
 
+    @pytest.mark.long
     def test_parallel_run_has_the_same_cases(self, process, small_corpus, here):
         told = ("--data", small_corpus, "--shard", "2/3", "--results", "out.jsonl", "-n", "2")
         assert process("fork", "run", "-b", RIGHT, *told).status == 0

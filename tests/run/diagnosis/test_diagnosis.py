@@ -159,7 +159,7 @@ def test_mutant_with_an_unknown_fault_explains_its_part(bench):
 
 
 @pytest.mark.whole
-@pytest.mark.parametrize("family", ["Adam", "ArgMax"])
+@pytest.mark.parametrize("family", ["Adam", pytest.param("ArgMax", marks=pytest.mark.long)])
 def test_unknown_fault_has_no_explanation(bench, family):
     found = bench.diagnosis(unexplainable_backends()[family], family)
     assert found.explanations == ()

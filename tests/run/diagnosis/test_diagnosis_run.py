@@ -76,7 +76,7 @@ def test_diagnose_run_ignores_unsupported_cases(whole_corpus, died):
 
 
 @pytest.mark.programs
-@pytest.mark.parametrize("processes", [2, 9])
+@pytest.mark.parametrize("processes", [2, pytest.param(9, marks=pytest.mark.long)])
 def test_diagnose_run_is_independent_of_the_number_of_processes(whole_corpus, died, processes):
     assert diagnose_run(died(), whole_corpus, processes) == diagnose_run(died(), whole_corpus)
 

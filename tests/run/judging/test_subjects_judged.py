@@ -183,7 +183,9 @@ def test_provider_without_nodes_fails_the_run(command, small_corpus, here):
     assert "passed nothing" in ended.out
 
 
-@pytest.mark.parametrize("workers", [("--no-isolation",), ("-n", "2")], ids=["here", "in workers"])
+@pytest.mark.parametrize(
+    "workers", [("--no-isolation",), pytest.param(("-n", "2"), marks=pytest.mark.long)], ids=["here", "in workers"]
+)
 def test_results_have_provider_and_placement(process, here, small_corpus, workers):
     arguments = ("--data", small_corpus, "--results", "r.jsonl", "--html", "r.html")
     ended = process("fork", "run", "-b", named(fakes.runs_all), *arguments, *workers)

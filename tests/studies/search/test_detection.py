@@ -144,6 +144,7 @@ class WrongFor3001Elements(ReferenceBackend):
         return Prepared()
 
 
+@pytest.mark.long
 def test_search_finds_a_fault_of_one_size_and_one_t():
     chunks = (sample_examples(("Adagrad",), 0, chunk, 40) for chunk in range(20))
     candidates = (one for chunk in chunks for one in chunk if any(each.size == 3001 for each in one.operands.values()))

@@ -103,7 +103,9 @@ def test_run_registered_subject_beside_a_package_conformance(own_package, proces
     assert (ended.status in {0, 1}, ended.err) == (True, ""), ended.out
 
 
-@pytest.mark.parametrize("how", [(), ("-n", "2")], ids=["one process", "two workers"])
+@pytest.mark.parametrize(
+    "how", [(), pytest.param(("-n", "2"), marks=pytest.mark.long)], ids=["one process", "two workers"]
+)
 def test_run_registered_subject_imports_nothing_from_the_folder(here, process, small_corpus, how):
     for name in ("signal", "pickle", "google", "onnxruntime", "adapters"):
         (here / f"{name}.py").write_text(f"open('{name} is imported', 'w')\n")

@@ -69,6 +69,9 @@ LONG = {
     "writes_a_line_of_250_megabytes",
     "returns_a_million_outputs",
     "writes_a_model_of_two_million_nodes",
+    "writes_the_longest_line",
+    "places_nodes_on_long_names",
+    "overwrites_what_is_not_there",
 }
 """Attacks that take seconds; each has a smaller one of its kind."""
 

@@ -61,8 +61,17 @@ PATIENT = Limits(timeout=120)
 NARROW = Limits(timeout=30, line=2**20)
 
 # the fault, its limits, the verdict, the phase and a part of the message
-LONG = {"writes_gigabytes"}
-"""Faults whose test computes for long."""
+LONG = {
+    *("writes_gigabytes", "removes_its_directory", "changes_its_directory", "lies_about_types", "exits_3_on_load"),
+    *(
+        "starts_endless_threads",
+        "returns_masked_arrays",
+        "opens_many_files",
+        "reads_stdin",
+        "leaves_a_child_in_another_session",
+    ),
+}
+"""Faults whose test computes for long, or that are like another one."""
 
 FAULTS = [
     (fakes.segfaults_on_load, None, CRASH, "load", "was killed by SIGSEGV before it answered `load`"),
