@@ -23,6 +23,7 @@ from conformance.corpus.generation.expected_outputs import with_answers
 from conformance.exact.models.model_validity import is_fully_valid
 from generators.eliminate_nop_monotone_argmax.case_texts import CONDITION, VALUES, read_templates
 from generators.patterns.chains import chain_cases, chains
+from generators.patterns.declared import declared_chains
 from generators.patterns.side_by_side import side_by_side
 from generators.patterns.situations import SITUATIONS, situate, situated_cases
 
@@ -71,7 +72,7 @@ def cases() -> Iterator[Case]:
             if len(others) < 2 and not {CONDITION, VALUES} & {*others}:
                 plain.append(made)
     yield from side_by_side(situated_cases(plain))
-    yield from chain_cases(chains())
+    yield from chain_cases((*chains(), *declared_chains()))
 
 
 def _common() -> str:

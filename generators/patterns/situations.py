@@ -378,7 +378,8 @@ def in_branch(model: onnx.ModelProto, inputs: Inputs) -> set[str]:
     other = onnx.GraphProto(name="else_branch")
     for value in types:
         shape = [size.dim_value or 1 for size in value.type.tensor_type.shape.dim]
-        zeros = np.zeros(shape, dtype_of(value.type.tensor_type.elem_type))
+        dtype = dtype_of(value.type.tensor_type.elem_type)
+        zeros = np.full(shape, "" if dtype.kind == "O" else 0, dtype)
         other.node.append(helper.make_node("Constant", [], [f"{value.name}_else"], value=tensor_of(zeros, "")))
         other.output.append(array_value_info(f"{value.name}_else", zeros))
     graph.node.append(helper.make_node("If", ["taken"], names, then_branch=branch, else_branch=other))

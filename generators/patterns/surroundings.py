@@ -1,7 +1,8 @@
 """Surroundings of a graph that no pass may confuse with it: names, texts and initializers.
 
 A pass that keeps the values of its pattern can still lose or confuse what is around the pattern. A surrounding changes
-a model in place, and returns the answers of the outputs that it adds. `SURROUNDINGS` has them in the order of turns.
+a model and its inputs in place, and returns the answers of the outputs that it adds. `SURROUNDINGS` has them in the
+order of turns.
 """
 
 from __future__ import annotations
@@ -10,14 +11,23 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 import onnx
+from onnx import helper
 
 from conformance.corpus.generation.expected_outputs import enclosed_answers
+from conformance.exact.models.arrays import array_of
+from conformance.exact.models.graphs import copy_of
+from conformance.exact.models.model_validity import is_fully_valid
 from conformance.exact.models.renaming import Renamer
+from generators.patterns.situations import defaults, in_branch, named_sizes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from conformance.exact.models.arrays import Array
     from conformance.exact.reference.oracle import Answer
+
+    Inputs = dict[str, Array]
+    Surrounding = Callable[[onnx.ModelProto, Inputs], Sequence[Answer]]
 
 CONSTANTS = """<ir_version: 9, opset_import: ["": 17]> constants ()
 => (string[3] all_words, float[2] kept, float[2] sums, float[2] infinities)
@@ -32,7 +42,7 @@ CONSTANTS = """<ir_version: 9, opset_import: ["": 17]> constants ()
 """Initializers that are equal, nearly equal, unused, or an output of the graph."""
 
 
-def add_constants(model: onnx.ModelProto) -> Sequence[Answer]:
+def add_constants(model: onnx.ModelProto, _: Inputs) -> Sequence[Answer]:
     """Add the nodes and initializers of `CONSTANTS`."""
     other = onnx.parser.parse_model(CONSTANTS)
     for name in ("node", "initializer", "output"):
@@ -40,7 +50,7 @@ def add_constants(model: onnx.ModelProto) -> Sequence[Answer]:
     return enclosed_answers(other, [])
 
 
-def describe(model: onnx.ModelProto) -> Sequence[Answer]:
+def describe(model: onnx.ModelProto, _: Inputs) -> Sequence[Answer]:
     """Add texts and metadata to the model, to the graph and to its nodes."""
     model.doc_string = "a model"
     model.model_version = 3
@@ -51,7 +61,7 @@ def describe(model: onnx.ModelProto) -> Sequence[Answer]:
     return ()
 
 
-def give_usual_names(model: onnx.ModelProto) -> Sequence[Answer]:
+def give_usual_names(model: onnx.ModelProto, _: Inputs) -> Sequence[Answer]:
     """Give the values names that programs choose for results: v0, v1 and so on, first of all to the inputs."""
     _rename_values(model, "v{}".format)
     return ()
@@ -67,7 +77,7 @@ def _rename_values(model: onnx.ModelProto, name_of: Callable[[int], str]) -> Non
     Renamer(next_name).rename_graph(model.graph, {}, next_name)
 
 
-def give_names_with_marks(model: onnx.ModelProto) -> Sequence[Answer]:
+def give_names_with_marks(model: onnx.ModelProto, _: Inputs) -> Sequence[Answer]:
     """Give the values names that differ in marks only, and give each node the name of its first result."""
     _rename_values(model, lambda number: f"v{'/._:'[number % 4]}{number // 4}")
     for node in model.graph.node:
@@ -75,7 +85,7 @@ def give_names_with_marks(model: onnx.ModelProto) -> Sequence[Answer]:
     return ()
 
 
-def give_numbers_as_names(model: onnx.ModelProto) -> Sequence[Answer]:
+def give_numbers_as_names(model: onnx.ModelProto, _: Inputs) -> Sequence[Answer]:
     """Give the values numbers as names, and all nodes one name."""
     _rename_values(model, str)
     for node in model.graph.node:
@@ -83,13 +93,50 @@ def give_numbers_as_names(model: onnx.ModelProto) -> Sequence[Answer]:
     return ()
 
 
-SURROUNDINGS: Sequence[Callable[[onnx.ModelProto], Sequence[Answer]]] = (
-    lambda _: (),
+PLAIN_TYPES = (onnx.TensorProto.FLOAT, onnx.TensorProto.INT64, onnx.TensorProto.INT32, onnx.TensorProto.DOUBLE)
+
+
+def store_in_fields(model: onnx.ModelProto, _: Inputs) -> Sequence[Answer]:
+    """Store initializers in the fields of their types, instead of as bytes."""
+    for tensor in model.graph.initializer:
+        if tensor.data_type in PLAIN_TYPES:
+            elements = array_of(tensor).ravel().tolist()
+            tensor.CopyFrom(helper.make_tensor(tensor.name, tensor.data_type, tensor.dims, elements))
+    return ()
+
+
+def situated(change: Callable[[onnx.ModelProto, Inputs], object]) -> Surrounding:
+    """Return the surrounding of a situation of `situations` that keeps the outputs; none if the model gets invalid."""
+
+    def surround(model: onnx.ModelProto, inputs: Inputs) -> Sequence[Answer]:
+        before = copy_of(model)
+        given = dict(inputs)
+        change(model, inputs)
+        content = model.SerializeToString(deterministic=True)
+        if not is_fully_valid(content):  # an operator cannot be in the situation
+            model.CopyFrom(before)
+            inputs.clear()
+            inputs.update(given)
+        return ()
+
+    return surround
+
+
+SURROUNDINGS: Sequence[Surrounding] = (
+    lambda *_: (),
     add_constants,
-    lambda _: (),
+    situated(named_sizes),
     describe,
     give_usual_names,
-    lambda _: (),
+    situated(defaults),
+    give_names_with_marks,
+    give_numbers_as_names,
+    lambda *_: (),
+    add_constants,
+    situated(in_branch),
+    describe,
+    give_usual_names,
+    store_in_fields,
     give_names_with_marks,
     give_numbers_as_names,
 )

@@ -19,6 +19,7 @@ from conformance.corpus.cases.case import Case
 from conformance.corpus.factors.connections import join_parts
 from conformance.corpus.factors.covering_array import Declaration, LevelCombination
 from conformance.corpus.generation.expected_outputs import case_files, with_answers
+from conformance.exact.models.graphs import subgraphs_of
 from conformance.exact.models.input_files import tensor_elements
 from conformance.exact.models.model_building import array_value_info, build_model
 from conformance.exact.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
@@ -51,6 +52,7 @@ from generators.declarations.size_dimensions import (
 )
 from generators.exact_scalars import MAX_ULP, excludes_float, largest_width, needs_double, with_siblings
 from generators.patterns.chains import ALONG, ARITHMETIC, MOVES, PLANS, STRUCTURES, chain_cases, chains, grow
+from generators.patterns.declared import FORMS_OF_NODE, declared_chains, declared_operators
 from generators.patterns.side_by_side import side_by_side
 from generators.patterns.situations import SITUATIONS, situate
 from generators.patterns.surroundings import SURROUNDINGS
@@ -437,6 +439,37 @@ def test_chains_of_operators_are_valid_and_have_answers():
         assert case_files(case, "patterns")
 
 
+def test_declared_chains_are_valid_and_have_answers():
+    for case in chain_cases(declared_chains(islice(declared_operators(), 0, None, 12))):
+        onnx.checker.check_model(onnx.load_model_from_string(case.model), full_check=True)
+        assert case_files(case, "patterns")
+
+
+@pytest.mark.parametrize("form", FORMS_OF_NODE)
+def test_declared_chains_have_each_form_of_an_operator(form):
+    (chain,) = declared_chains(["Gelu"], [form])
+    made = {name for node in chain.nodes for name in node.output}
+    gelus = [node for node in chain.nodes if node.op_type == "Gelu"]
+    kinds = {
+        "constants": not chain.inputs,
+        "moved operand": gelus[0].input[0] in made,
+        "moved result": len(chain.nodes) == 2,
+        "nearly equal": len(gelus) == 2 and [*gelus[0].attribute] != [*gelus[1].attribute],
+        "negated": chain.nodes[0].op_type == "Neg",
+        "converted": chain.nodes[0].op_type == "Cast",
+    }
+    assert kinds[form]
+
+
+def test_chain_of_a_captured_value_has_a_branch_that_reads_it():
+    captured = 0
+    for chain in islice(chains(), 600):
+        made = {name for node in chain.nodes for name in node.output}
+        branches = [graph for node in chain.nodes if node.op_type == "If" for graph in subgraphs_of(node)]
+        captured += any(name in made for graph in branches for node in graph.node for name in node.input)
+    assert captured
+
+
 def test_chains_have_every_structure_and_most_operators():
     grown = [
         (structure, grow(structure, names[:-1], 18, random.Random(str(names))))
@@ -452,7 +485,7 @@ def test_chains_have_every_structure_and_most_operators():
 def test_surroundings_keep_the_model_valid_and_add_answers():
     for surround in SURROUNDINGS:
         model = onnx.parser.parse_model(SITUATED)
-        added = surround(model)
+        added = surround(model, {})
         onnx.checker.check_model(model, full_check=True)
         assert len(model.graph.output) == 1 + len(added)
         assert not model.graph.value_info  # a removed value would leave its declaration, which harms nobody
@@ -462,7 +495,7 @@ def test_one_surrounding_has_names_that_differ_in_marks_only():
     found = []
     for surround in SURROUNDINGS:
         model = onnx.parser.parse_model(SITUATED)
-        surround(model)
+        surround(model, {})
         names = {name for node in model.graph.node for name in node.output}
         found.append(len(names) - len({re.sub(r"\W", "_", name) for name in names}))
     assert max(found) > 0
