@@ -311,7 +311,11 @@ def _audit_exposed_model(
     values = exposed.values
     nodes = judge_exposed_model(exposed, key, progress, options)
     confirmation = Confirmation(judged, replace(values, enclosed={}), subject, data_set.arrays, options.all_elements)
-    confirmed = [_without_chosen_fault(confirmation.confirm(node), data_set) for node in nodes]
+    confirmed = []
+    for node in nodes:
+        if node.fault_rank:  # each takes several runs of the model
+            progress(f"node {node.number} is outside of its bounds, and is judged again")
+        confirmed.append(_without_chosen_fault(confirmation.confirm(node), data_set))
     traced = trace_errors(judged, values, [each.node for each in confirmed])
     probes = [] if subject is None else probe_nodes(judged, values, subject, options.probes, progress)
     ways = Counter(values.ways.values())

@@ -338,6 +338,17 @@ def test_wrong_node_is_confirmed_on_values_of_one_run(chain: LoadedModel) -> Non
     assert [node.name for node in result.wrong_nodes] == ["B"]
 
 
+@pytest.mark.parametrize(("factor", "number"), [(1.0, None), (1.01, 3)])
+def test_node_that_is_judged_again_is_shown_as_progress(chain: LoadedModel, factor: float, number: int | None) -> None:
+    def wrong(values: Outputs, _: int, names: Sequence[str]) -> Outputs:
+        return values | {"Y": values["Y"] * np.float32(factor)}
+
+    shown: list[str] = []
+    subject = Subject("fake", "1", EvaluatorBackend(wrong))
+    audit_subject(chain, subject, InputSet("given", (np.ones((2, 3, 4), np.float32),)), shown.append)
+    assert [text.split()[1] for text in shown if text.startswith("node ")] == ([] if number is None else [str(number)])
+
+
 @pytest.mark.parametrize(("factor", "wrong"), [(1.0, []), (1.01, ["Sub"])])
 def test_node_of_a_fused_kernel_is_judged_with_the_node_before_although_all_values_are_outputs(
     tmp_path: Path, factor: float, wrong: list[str]
