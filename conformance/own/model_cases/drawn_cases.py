@@ -310,11 +310,18 @@ def _cases_of_types(operator: str, known: set[tuple[str, str, str]], earlier: Ea
 
 
 def _type_choices(operator: str, chosen: Mapping[str, int]) -> dict[str, int]:
-    """Return the choices of types of drawn nodes, with the number of their options."""
+    """Return the choices of type variables of drawn nodes, with the number of their options.
+
+    The choice of a variable for an operand that can have one of two is none of them.
+    """
     for attempt in range(ATTEMPTS):
         with suppress(InvalidNodeError):
             choices = draw_node(operator, f"types/{attempt}", chosen).choices
-            return {name: choice.count for name, choice in choices.items() if name.startswith(TYPE_CHOICE)}
+            return {
+                name: choice.count
+                for name, choice in choices.items()
+                if name.startswith(TYPE_CHOICE) and name.removeprefix(TYPE_CHOICE).isidentifier()
+            }
     return {}
 
 

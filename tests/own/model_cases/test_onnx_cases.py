@@ -348,6 +348,11 @@ def test_typed_cases_have_every_type_that_no_other_case_has():
     assert [case.id for _, case in typed_cases([("", case) for case in left], {"Add"})] == ["test_add_ours_t_int32"]
 
 
+def test_typed_cases_have_types_of_variables_and_not_the_variable_of_an_operand():
+    names = [case.id for _, case in typed_cases([], {"Attention"})]
+    assert names == [f"test_attention_ours_t1_{name}" for name in ("float", "float16", "bfloat16")]
+
+
 def test_generate_of_an_opset_writes_models_that_onnx_reads_as_its_versions(command, here):
     arguments = ("generate", "--onnx", "--operator", "Softmax", "--operator", "Squeeze", "--operator", "Scatter")
     assert command(*arguments, "--opset", "11", "--output", "old").status == 0
