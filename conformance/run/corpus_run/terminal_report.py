@@ -187,9 +187,10 @@ def print_outcome(outcome: Outcome, options: OutputOptions) -> None:
     print_table(_verdict_rows(outcome), 3, err=options.to_stderr)
     lines = [_selection_line(outcome), *(share.sentence for share in outcome.node_shares), *_notes(outcome)]
     lines += [counts.weaker_sentence] if counts.weaker_sentence else []
+    lines += map(one_line, outcome.missing_operators)
     lines += [*_group_lines(outcome, options.detail), *_unexplained(outcome, options.detail)]
     lines += _unsupported(outcome, options.detail)
-    lines += map(one_line, [*outcome.missing_operators, *outcome.other_operators])
+    lines += map(one_line, outcome.other_operators)
     lines += [_next_command(outcome.groups, options)] if outcome.groups and options.keeps_corpus else []
     for line in lines:
         print_styled(line, err=options.to_stderr)

@@ -404,7 +404,7 @@ class FailureGrouper:
         self._groups[key, topics][result.case] = grouped
 
     def groups(self, diagnoses: Iterable[DiagnosisRecord]) -> list[FailureGroup]:
-        """Return the groups by subject: first those that a diagnosis explains, then those with most cases.
+        """Return the groups by subject: first those with most cases; of equally large groups, a diagnosed one first.
 
         Args:
             diagnoses: the diagnoses; the first that explains a case takes it.
@@ -429,7 +429,7 @@ class FailureGrouper:
         subjects = list(dict.fromkeys(key.subject for key, _ in self._groups))
         return sorted(
             groups,
-            key=lambda each: (subjects.index(each.subject), each.diagnosis is None, -len(each.cases), each.cases[0]),
+            key=lambda each: (subjects.index(each.subject), -len(each.cases), each.diagnosis is None, each.cases[0]),
         )
 
     def _unexplained_groups(self, key: _GroupKey, by: Mapping[tuple[str, ...], _CaseGroup]) -> Iterator[FailureGroup]:
@@ -457,15 +457,20 @@ class FailureGrouper:
         cases = tuple(sorted(group, key=lambda case: (group[case].size, case)))
         messages = {one.message for one in group.values()} if key.verdict != Verdict.FAIL else set()
         operators = {one.missing for one in group.values()} - {""}
+        text = f"{key.cause.text}, for {name_list(operators)}" if operators else key.cause.text
+        smallest = tuple(self._load(key.subject, case) for case in cases[:EVIDENCE_CASES])
+        shown = {each.result.message.strip().partition("\n")[0] for each in smallest}
+        if key.cause.kind is CauseKind.FAILED_START and len(shown) == 1:
+            text = f"{NEVER_STARTED}: {shorten_middle(min(shown), MAX_SIGNATURE_LENGTH)}"  # with its own numbers
         return FailureGroup(
             key.subject,
             key.verdict,
-            f"{key.cause.text}, for {name_list(operators)}" if operators else key.cause.text,
+            text,
             clause,
             key.cause.check,
             None,
             cases=cases,
-            smallest=tuple(self._load(key.subject, case) for case in cases[:EVIDENCE_CASES]),
+            smallest=smallest,
             message=messages.pop() if len(messages) == 1 else "",
         )
 

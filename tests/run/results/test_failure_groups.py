@@ -306,13 +306,16 @@ class TestGroups:
 
 
 class TestDiagnoses:
-    def test_group_of_a_diagnosis_comes_first(self):
-        others = [failure(f"test_{n}") for n in range(5)]
+    @pytest.mark.parametrize("count", [1, 2, 3])
+    def test_group_with_most_cases_comes_first_and_of_equal_ones_the_diagnosed(self, count):
+        others = [failure(f"test_{n}") for n in range(count)]
         explained = [failure("test_x"), failure("test_y", outputs=[output("V_new", "is wrong")])]
         groups = found(*others, *explained, diagnoses=[DIAGNOSIS])
-        assert [group.cases for group in groups] == [("test_x", "test_y"), tuple(f"test_{n}" for n in range(5))]
-        assert groups[0].text == mutant_sentence(DIAGNOSIS)
-        assert groups[0].also_explained == 0
+        expected = [("test_x", "test_y"), tuple(f"test_{n}" for n in range(count))]
+        assert [group.cases for group in groups] == (expected[::-1] if count > 2 else expected)
+        diagnosed = groups[count > 2]
+        assert diagnosed.text == mutant_sentence(DIAGNOSIS)
+        assert diagnosed.also_explained == 0
 
     def test_group_counts_explained_cases_that_are_not_unexpected(self):
         (group,) = found(failure("test_x"), diagnoses=[replace(DIAGNOSIS, cases=["test_x", "test_y", "test_z"])])
