@@ -1264,7 +1264,7 @@ READER_SHARE = 0.1
 ATTEMPTS = 12
 """Number of draws of a chain until its operators fit each other."""
 
-CHAINS_IN_MODEL = 24
+CHAINS_IN_MODEL = 28
 """Number of chains of a model, which have no value in common except for constants."""
 
 

@@ -30,16 +30,23 @@ if TYPE_CHECKING:
     Surrounding = Callable[[onnx.ModelProto, Inputs], Sequence[Answer]]
 
 CONSTANTS = """<ir_version: 9, opset_import: ["": 17]> constants ()
-=> (string[3] all_words, float[2] kept, float[2] sums, float[2] infinities)
+=> (string[3] all_words, float[2] kept, float[2] sums, float[2] infinities, float[1] largest, float[1] other_largest)
 <string[1] word = {"a"}, string[1] other_word = {"b"}, string[1] same_word = {"a"}, float[2] kept = {1, 2},
- float[2] unused = {3, 4}, float[2] equal = {1, 2}, float[2] zeros = {-0.0, 0.0}, float[2] other_zeros = {0.0, 0.0}>
+ float[2] unused = {3, 4}, float[2] equal = {1, 2}, float[2] zeros = {-0.0, 0.0}, float[2] other_zeros = {0.0, 0.0},
+ float[1100] long = {ZEROS}, float[1100] other_long = {MIDDLE}>
 {
   all_words = Concat <axis = 0> (word, other_word, same_word)
   sums = Add (kept, equal)
   inverses = Reciprocal (zeros)
   infinities = Div (inverses, other_zeros)
-}"""
-"""Initializers that are equal, nearly equal, unused, or an output of the graph."""
+  differences = Sub (other_long, long)
+  largest = ReduceMax (differences)
+  constant = Constant <value = float[1100] {ZEROS}> ()
+  other_constant = Constant <value = float[1100] {MIDDLE}> ()
+  other_differences = Sub (other_constant, constant)
+  other_largest = ReduceMax (other_differences)
+}""".replace("ZEROS", ", ".join(["0"] * 1100)).replace("MIDDLE", ", ".join([*["0"] * 550, "1", *["0"] * 549]))
+"""Constants that are equal, nearly equal, different in the middle of a long text, unused, or an output of the graph."""
 
 
 def add_constants(model: onnx.ModelProto, _: Inputs) -> Sequence[Answer]:
