@@ -76,6 +76,8 @@ def run(
     output_options = OutputOptions(detail, settings.results, settings.data, outputs.take_standard_output)
     with with_results_file(settings, outputs) as settings, with_base_results(settings, execution) as settings:
         session = RunSession(settings, interrupted, starting=starting, last_failed=last_failed)
+        if session.has_no_last_failed:
+            print_line("No case failed in an earlier run in this folder, so --lf runs all cases.", err=True)
         outcome = judge_and_print(session, execution, output_options)
         if settings.results is not None:
             write_reports([settings.results], outputs)

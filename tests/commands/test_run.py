@@ -147,6 +147,11 @@ class TestRun:
         assert list(told["accuracy"]) == ["IEEE 754", "OpenCL, full profile", "WGSL"]
         assert all(counts["within"] == counts["elements"] > 0 for counts in told["accuracy"].values())
 
+    def test_lf_without_an_earlier_failure_is_no_selection(self, run, here):
+        ended = run("-b", RIGHT, "--lf", "--results", "out.jsonl")
+        assert "--lf" in ended.err
+        assert read_results(here / "out.jsonl").header.selections == []
+
     def test_lf_runs_what_failed_the_last_time(self, run, here):
         run("-b", "fake_subject:wrong_on_argmax")
         run("-b", "fake_subject:wrong_on_argmax", "--lf", "--results", "out.jsonl")

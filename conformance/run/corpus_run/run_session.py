@@ -59,6 +59,7 @@ class RunSession:
         items: pairs of subject and case that have a result at the end, subject by subject.
         completed: those of the pairs that have a result already, because the run was resumed.
         more_options: options that restrict the cases and are not settings, such as `--lf`, with their values.
+        has_no_last_failed: whether `--lf` selects all cases, because no earlier run in this folder failed one of them.
     """
 
     def __init__(
@@ -88,6 +89,7 @@ class RunSession:
         """
         self.settings = settings
         self.more_options = {"--lf": FLAG_GIVEN} if last_failed else more_options
+        self.has_no_last_failed = False
         self._interrupted_run = interrupted_run
         self.completed = interrupted_run.completed if interrupted_run else frozenset[Item]()
         if starting is None and interrupted_run is None:
@@ -108,7 +110,11 @@ class RunSession:
             self._all_items = self.items
             if last_failed:
                 by_id = {item_id(*item): item for item in self.items}
-                self.restrict({by_id[id] for id in select_last_failed(by_id, settings.fail_level)})
+                chosen = select_last_failed(by_id, settings.fail_level)
+                if len(chosen) == len(by_id) and read_last_failed(settings.fail_level).isdisjoint(by_id):
+                    self.more_options = {}
+                    self.has_no_last_failed = True
+                self.restrict({by_id[id] for id in chosen})
             self._is_selected = settings.selection != Selection()
             self.recorder = self._new_recorder(expectations)
         except BaseException:
