@@ -85,7 +85,10 @@ class Site:
     @cached_property
     def types(self) -> dict[str, Any]:
         """The types of values by name, as far as they are declared or inferred."""
-        inferred = infer_shapes(self.model, data_prop=True).graph
+        fixed = copy_of(self.model)  # a caller can replace the initializer of an input
+        for tensor in [tensor for tensor in fixed.graph.initializer if tensor.name in self.fed]:
+            fixed.graph.initializer.remove(tensor)
+        inferred = infer_shapes(fixed, data_prop=True).graph
         found = {
             value.name: value.type.tensor_type for value in (*inferred.value_info, *inferred.input, *inferred.output)
         }
@@ -479,7 +482,9 @@ def _gelu_parts(s: Site) -> Any:
 def _gelu_number(part: str, number: float, places: float = 1e-6) -> Callable[[Site], bool]:
     def holds(s: Site) -> bool:
         value = s.operand(_gelu_parts(s)[part], 1)
-        return value is not None and value.size == 1 and abs(value.item() - number) <= places * number
+        if value is None or value.size != 1:
+            return False
+        return bool(abs(value.item() - number) <= min(places, 4 * np.finfo(value.dtype).eps) * number)
 
     return holds
 
@@ -698,7 +703,7 @@ RULES = (
         ("Slice",),
         ("Slice",),
         {
-            "one_axis": lambda s: all(s.operand(node, 3).size == 1 for node in s.nodes),
+            "one_axis": lambda s: all((axes := s.operand(node, 3)) is not None and axes.size == 1 for node in s.nodes),
             "other_axis": lambda s: _slice_axis(s, s.first) != _slice_axis(s, s.last),
             **FIXED,
         },
@@ -830,6 +835,7 @@ RULES = (
         {
             "vector": lambda s: s.operand(s.last, 1) is not None and s.operand(s.last, 1).ndim == 1,
             "all_indices": _all_indices,
+            **FIXED,
         },
         lambda s: s.make("Identity", [s.last.input[0]]),
     ),
