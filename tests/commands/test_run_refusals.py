@@ -95,6 +95,7 @@ class TestErrors:
 
     def test_file_of_a_backend_has_a_python_name(self, run):
         assert_bad_input(run("-b", "./young/backend.py"), "name.unknown-subject", "young.backend.")
+        assert_bad_input(run("-b", "young.py:Backend"), "name.unknown-subject", "young:Backend.")
 
     def test_missing_backend_is_rejected(self, run):
         assert_bad_input(run(), "usage.subject-missing", "-b", "-o")

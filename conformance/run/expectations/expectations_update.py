@@ -351,7 +351,8 @@ def _add_entries(
                 if new.by_cause
                 else "give --by-cause instead"
             )
-            raise UsageError("reason-for-several-causes", count=len(missing), name=name, instead=instead)
+            count = len({each.cause for each in missing})
+            raise UsageError("reason-for-several-causes", count=count, name=name, instead=instead)
         issue = entry.issue if reason == entry.reason else ""
         added = Expectation(
             cases=_literal(chosen),

@@ -30,6 +30,9 @@ MAX_QUOTED_LINES = 6
 MAX_LINE_LENGTH = 300
 """Characters of a quoted line."""
 
+MAX_SHOWN_ULP = 1e6
+"""Number of ULP from which on an error is only called large: nothing but the order of magnitude would be read."""
+
 MAX_SHORT_OUTPUTS = 2
 """Number of wrong outputs whose first wrong element the short evidence shows."""
 
@@ -116,11 +119,15 @@ def _bad_element_line(output: OutputEvidence, bad: BadElement) -> str:
     element = f"{output.name}{bad.index}{data_set}"
     expected = _format_value(bad.expected, bad.expected_hex)
     values = f"got {_format_value(bad.actual, bad.actual_hex)}, expected {expected}"
-    parts = [f"off by {bad.ulp:g} ULP"] if bad.ulp is not None else []
+    parts = [f"off by {_ulp_text(bad.ulp)}"] if bad.ulp is not None else []
     if bad.error_over_bound is not None:
         parts.append(f"{ratio_text(bad.error_over_bound, 3)} times its bound (± {bad.bound})")
     parts += [f"{output.wrong} wrong in all"] if (output.wrong or 1) > 1 else []
     return "; ".join([f"{element}: {values}", ", ".join(parts)] if parts else [f"{element}: {values}"])
+
+
+def _ulp_text(ulp: float) -> str:
+    return f"{ulp:g} ULP" if ulp < MAX_SHOWN_ULP else "more than a million ULP"
 
 
 def _format_value(decimal: str, hex: str | None) -> str:
@@ -130,7 +137,7 @@ def _format_value(decimal: str, hex: str | None) -> str:
 def _output_lines(case: CaseRecord, output: OutputEvidence) -> Iterator[str]:
     """Yield lines on the errors of an output, with the expected and the actual tensor if the result has them."""
     name = f"{output.name}, data set {output.data_set}, {output.check}"
-    errors = [f"max {output.max_ulp:g} ULP"] if output.max_ulp is not None else []
+    errors = [f"max {_ulp_text(output.max_ulp)}"] if output.max_ulp is not None else []
     if output.error_over_bound is not None:
         errors.append(f"error {output.error_over_bound:g} of the bound")
     if errors and output.worst_index is not None:

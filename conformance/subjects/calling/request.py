@@ -210,8 +210,10 @@ def hint_for_refusal(named: SubjectName, code: str, problem: str, hint: str) -> 
     group = named.kind.group
     if code == "name.unknown-subject":
         known = registered_entry_points(group)
-        if named.name.endswith(".py"):
-            return f"Use its Python name: {named.name.removesuffix('.py').strip('./').replace('/', '.')}."
+        module, colon, attribute = named.name.partition(":")
+        if module.endswith(".py"):
+            python_name = module.removesuffix(".py").strip("./").replace("/", ".")
+            return f"Use its Python name: {python_name}{colon}{attribute}."
         every = f"Use {', '.join(known)}, or a Python name: package.module or package.module:Attribute."
         return did_you_mean(named.name, known, every)
     is_missing = code == "subject.import-failed" and "ModuleNotFoundError" in problem
