@@ -65,3 +65,7 @@ def _end_without_inspection(ending: SystemExit) -> None:
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(ending.code if isinstance(ending.code, int) else bool(ending.code))
+
+
+if __name__ == "__main__":
+    main()

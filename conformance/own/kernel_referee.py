@@ -159,7 +159,9 @@ class KernelJudgement:
     def summary(self) -> str:
         """The outcome and the numbers of calls, in one line."""
         found = "is wrong" if self.faults else "is admissible" if self.is_judged else "is not judged enough"
-        text = f"the kernel of {self.operator} {found}: {len(self.faults)} of {self.calls} calls are faulty, "
+        count = len(self.faults)
+        end = " (no further call was made)" if count == MAX_FAULTS else ""
+        text = f"the kernel of {self.operator} {found}: {count} of {self.calls} calls are faulty{end}, "
         text += f"{self.judged_calls} judged with {self.elements:,} elements"
         refused = f", {self.unsupported} refused" if self.unsupported else ""
         return f"{text}{refused} (salt={self.salt!r})"
@@ -168,7 +170,8 @@ class KernelJudgement:
         shown = self.faults[:MAX_SHOWN_FAULTS]
         wrong = [each.judgement.wrong_elements[:1] for each in shown if each.judgement is not None]
         sources = dict.fromkeys(element.source for elements in wrong for element in elements)
-        return "\n".join([self.summary, *(f"  {text}" for text in (*shown, *sources))])
+        bounds = (f"bound: {source}" for source in sources)
+        return "\n".join([self.summary, *(f"  {text}" for text in (*shown, *bounds))])
 
     def __repr__(self) -> str:
         return str(self)  # what pytest shows of `assert judgement`

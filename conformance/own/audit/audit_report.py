@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 MAX_LISTED_NODES = 20
 """Wrong nodes that the terminal lists, and nodes of each other kind."""
 
+MAX_OPEN_PROBES = 3
+"""Nodes that the terminal lists because the page leaves one of their results on hard data open."""
+
 MAX_LISTED_ERRORS = 8
 """Nodes in the table of errors."""
 
@@ -162,6 +165,8 @@ def text_lines(audit: SubjectAudit) -> Iterator[str]:
         yield f"  DIAGNOSIS {operator} {mistake}: this one mistake explains all of its wrong results"
     if audit.probes:
         yield f"  on hard data: {probes_text(audit.probes)}"
+    for probed in [each for each in audit.probes if each.node.open_element][:MAX_OPEN_PROBES]:
+        yield f"  UNSPECIFIED ON HARD DATA {open_text(probed.node)}"
     for kind, probes, text in (
         ("WRONG", audit.wrong_probes, wrong_text),
         ("SHOULD", audit.probes_below_should, should_text),

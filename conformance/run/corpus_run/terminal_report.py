@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from conformance.run.corpus_run.settings import Settings
     from conformance.run.report.report_files import ReportFiles
     from conformance.run.results.failure_groups import FailureGroup
-    from conformance.run.results.records import Judged
+    from conformance.run.results.records import Judged, UnexplainedRecord
 
 MAX_SHOWN_SELECTION = 80
 """Characters of the value of an option that the line on the selection shows."""
@@ -289,10 +289,10 @@ def _notes(outcome: Outcome) -> Iterator[str]:
 
 
 def _unexplained(outcome: Outcome, detail: Detail) -> Iterator[str]:
-    """Yield lines on failures that were not diagnosed, and with -v on those that were not examined or explained."""
+    """Yield lines on failures that were not diagnosed, or that differ from all passing cases; with -v on all others."""
     footer = outcome.footer
     is_complete = detail is Detail.CASES
-    shown = footer.unexplained if is_complete else []
+    shown = [record for record in footer.unexplained if is_complete or _is_distinguished(record)]
     yield from map(failure_groups.unexplained_sentence, shown)
     left = list(failure_groups.not_examined_sentences(footer, outcome.failing_cases)) if is_complete else []
     yield from left
@@ -300,6 +300,11 @@ def _unexplained(outcome: Outcome, detail: Detail) -> Iterator[str]:
         failures = f"failures of {one.operator}" if one.operator else "failures"
         yield f"{one.subject}: the {failures} were not diagnosed ({one.code}): {one.problem}"
     yield from [""] if shown or left or footer.undiagnosed else []
+
+
+def _is_distinguished(record: UnexplainedRecord) -> bool:
+    """Return whether failures that no mistake explains have a property that no passing case has."""
+    return record.passing > 0 and any(one.cases == len(record.cases) and not one.passing for one in record.shared)
 
 
 def _unsupported(outcome: Outcome, detail: Detail) -> Iterator[str]:

@@ -282,8 +282,10 @@ def read_expectations_text(path: Path) -> str:
     """Return the text of an expectations file.
 
     Raises:
-        ExpectationsError: the file cannot be read, is too large or is not UTF-8.
+        ExpectationsError: the file cannot be read, is too large or is not UTF-8, or is a results file.
     """
+    if path.suffix == ".jsonl" and path.is_file():
+        raise ExpectationsError("is-results", path=path)
     try:
         return read_input(path, MAX_FILE_BYTES).decode("utf-8-sig")
     except OSError as error:
