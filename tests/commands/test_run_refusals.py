@@ -180,7 +180,9 @@ class TestErrors:
 
     def test_results_in_the_place_of_expectations_are_rejected(self, run, here):
         (here / "given_r.jsonl").write_text("")
-        assert_bad_input(run("-b", RIGHT, "--expect", "given_r.jsonl"), "expectations.is-results", "update-expectations")
+        assert_bad_input(
+            run("-b", RIGHT, "--expect", "given_r.jsonl"), "expectations.is-results", "update-expectations"
+        )
 
     def test_malformed_expectations_are_rejected(self, run, here):
         (here / "given_expect.toml").write_text("subject")

@@ -427,7 +427,8 @@ def test_pattern_families_have_valid_models_with_each_condition():
         conditions[family] |= {tag for tag in case.tags if "=" in tag}
     assert len(cases) <= 3000
     assert len(conditions) >= 130
-    assert min(map(len, conditions.values())) >= 3, conditions
+    own = [found for family, found in conditions.items() if family != "chains"]  # chains have no factors
+    assert min(map(len, own)) >= 3, conditions
     assert {tag for case in cases for tag in case.tags if tag.startswith("situation=")} == {
         f"situation={name}" for name in SITUATIONS
     }
