@@ -685,9 +685,9 @@ def hard_elements(
     if isinstance(kind, str):
         return with_nans(f"{node.op_type}/{place}", probe_values(node.op_type, f"X{place}", array, kind, probe, hard))
     text = f"{node.op_type}/X{place}/{probe}"
-    data = values[node.input[0]]
     if not is_index(kind):
         return choose_by_bits(kind.options, element_bits(text, array.shape)).astype(array.dtype)
+    data = values[node.input[0]]
     attributes = {each.name: each.i for each in node.attribute}
     first = attributes.get("batch_dims", 0)
     sizes = data.shape[first : first + array.shape[-1]] if kind.columns else data.shape[attributes.get("axis", 0)]

@@ -267,6 +267,13 @@ def test_hard_shifts_reach_the_bits_of_the_type_and_lengths_differ() -> None:
     assert (min(map(np.min, lengths)), max(map(np.max, lengths))) == (1, 5)
 
 
+def test_hard_classes_need_no_values_of_the_first_operand() -> None:
+    loss = helper.make_node("NegativeLogLikelihoodLoss", ["X", "T", "W"], ["Y"])
+    values: dict[str, Any] = {"T": np.zeros(40, np.int64), "W": np.ones(3, np.float32)}
+    kind = free_operands(loss, 22, values, ("X", "W"))["T"]
+    assert {*hard_elements(loss, values, 1, kind, 0, []).tolist()} == {0, 1, 2}
+
+
 def test_hard_numbers_have_data_of_one_sign_and_rows_of_one_number() -> None:
     quantize = helper.make_node("DynamicQuantizeLinear", ["X"], ["Y", "s", "z"])
     probes = probes_of(quantize, 0, X=np.zeros((4, 6), np.float32))
