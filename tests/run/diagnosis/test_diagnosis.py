@@ -72,8 +72,15 @@ NAMED = (
 )
 """Mutants of several kinds that cases of the sample detect."""
 
+LIKE_OTHERS = {"momentum.step_of_gradient", "adagrad.decay_of_h"}
+"""Mutants of a formula; one of a formula is enough for each change."""
 
-@pytest.mark.parametrize("mutant", [MUTANTS[id] for id in NAMED], ids=lambda one: one.id)
+
+@pytest.mark.parametrize(
+    "mutant",
+    [pytest.param(MUTANTS[id], marks=[pytest.mark.long] * (id in LIKE_OTHERS)) for id in NAMED],
+    ids=lambda one: one.id,
+)
 @pytest.mark.whole
 def test_mutant_is_named_for_all_its_failing_cases(bench, mutant):
     found = bench.diagnosis(mutant.backend, family_of_mutant(mutant))

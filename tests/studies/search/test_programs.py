@@ -42,7 +42,10 @@ def test_drawn_program_is_valid_reproducible_and_read_again(operator: str, seed:
     assert ProgramExample.from_document(example.to_document()).to_document() == example.to_document()
 
 
-@pytest.mark.parametrize("operator", OPERATORS)
+@pytest.mark.parametrize(
+    "operator",
+    [pytest.param(each, marks=[pytest.mark.long] * each.startswith("eliminate")) for each in OPERATORS],
+)
 def test_programs_have_control_flow_calls_and_several_tested_nodes(operator: str) -> None:
     tested = "ArgMax" if operator == PASS_NAME else operator
     models = [draw_program_example(operator, str(seed)).model for seed in range(60)]

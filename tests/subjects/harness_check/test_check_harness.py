@@ -104,7 +104,13 @@ def hanging():
         return dict(zip(HANG, pool.map(check, HANG), strict=True))
 
 
-@pytest.mark.parametrize("name", VIOLATIONS)
+LIKE_OTHERS = {"SaysFloat32", "LeavesOutPadding", "AnswersTwice", "AddsAField", "StopsWithStatus1", "WritesNonsense"}
+"""Harnesses that violate the rule of another one in another way."""
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(each, marks=pytest.mark.long) if each in LIKE_OTHERS else each for each in VIOLATIONS]
+)
 def test_check_harness_misbehaving_harness_violates_rule(name, request):
     rule, why = VIOLATIONS[name]
     outcomes = request.getfixturevalue("hanging")[name] if name in HANG else check(name)
