@@ -353,6 +353,13 @@ def test_typed_cases_have_types_of_variables_and_not_the_variable_of_an_operand(
     assert names == [f"test_attention_ours_t1_{name}" for name in ("float", "float16", "bfloat16")]
 
 
+@pytest.mark.long
+def test_generate_writes_cases_of_all_operators(command, here):
+    ended = command("generate", "--onnx", "--output", "all")
+    assert ended.status == 0, ended.err
+    assert len(open_corpus(here / "all").cases) > 5000
+
+
 def test_generate_of_an_opset_writes_models_that_onnx_reads_as_its_versions(command, here):
     arguments = ("generate", "--onnx", "--operator", "Softmax", "--operator", "Squeeze", "--operator", "Scatter")
     assert command(*arguments, "--opset", "11", "--output", "old").status == 0
