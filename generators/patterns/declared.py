@@ -32,7 +32,8 @@ FORMS_OF_NODE = (
     "negated",
     "converted",
 )
-"""What is around a node: constants as operands, a move, another operator, or a node with another attribute."""
+"""Neighbours of a node: constants as operands, a node that moves elements, an equal node with another attribute, or a
+negation or conversion."""
 
 OPERAND_FORMS = ("moved operand", "negated", "converted")
 """The forms in which another node makes an operand."""
