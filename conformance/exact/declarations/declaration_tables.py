@@ -29,7 +29,7 @@ from conformance.base.serialization.decoding import read_own_toml
 from conformance.exact.models.graphs import normal_domain
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 Scalar: TypeAlias = int | float | str
 
@@ -155,6 +155,25 @@ class DeclaredOperand:
 
 
 _INPUT = re.compile(r"([?*-]?)(\w+)(?:: ([\w|/]+)\[(.*)\])?")
+
+
+def expression_value(text: str, operand: Callable[[str], int]) -> int:
+    """Return the value of an expression of a declaration, from the left to the right; a quotient is rounded down.
+
+    Args:
+        text: the expression, with or without the `=` at its begin.
+        operand: returns the value of a name or of a number.
+    """
+    first, *rest = re.split(r"([-+*/])", text.removeprefix("="))
+    value = operand(first)
+    for operator, name in zip(rest[::2], rest[1::2], strict=True):
+        other = operand(name)
+        if operator == "/":
+            value //= max(other, 1)
+        else:
+            value = value * other if operator == "*" else value + other if operator == "+" else value - other
+    return value
+
 
 _SETS = read_own_toml("conformance.exact.declarations", "sets.toml")
 

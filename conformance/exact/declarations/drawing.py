@@ -17,7 +17,14 @@ import numpy as np
 import onnx
 from onnx import helper
 
-from conformance.exact.declarations.declaration_tables import SIZE_SETS, TYPE_SETS, Rule, domain_and_type, has_schemas
+from conformance.exact.declarations.declaration_tables import (
+    SIZE_SETS,
+    TYPE_SETS,
+    Rule,
+    domain_and_type,
+    expression_value,
+    has_schemas,
+)
 from conformance.exact.declarations.given_attributes import (
     bound_sizes,
     declarations_for,
@@ -299,15 +306,7 @@ class _Draft:
         """Return the value of an expression."""
         if isinstance(text, int):
             return text
-        first, *rest = re.split(r"([-+*/])", text.removeprefix("="))
-        value = self.operand(first)
-        for operator, name in zip(rest[::2], rest[1::2], strict=True):
-            operand = self.operand(name)
-            if operator == "/":
-                value //= max(operand, 1)
-            else:
-                value = value * operand if operator == "*" else value + operand if operator == "+" else value - operand
-        return value
+        return expression_value(text, self.operand)
 
     def case_of(self, rule: Rule) -> Rule | Scalar:
         """Return the case of a rule that the value of its expression chooses.

@@ -10,7 +10,6 @@ elements or a row are hard, so that a small tensor has several kinds, and sums o
 
 from __future__ import annotations
 
-import re
 from hashlib import blake2b
 from itertools import takewhile
 from math import inf, isnan, prod
@@ -25,6 +24,7 @@ from conformance.exact.declarations.declaration_tables import (
     OperatorDeclaration,
     Rule,
     declarations,
+    expression_value,
     operator_name,
 )
 from conformance.exact.models.arrays import Array, array_of, is_floating, type_name, type_number
@@ -468,8 +468,6 @@ RANGED_OPERANDS = ("batches", "lengths", "positions", "segments", "shifts", "tar
 MAX_OPTIONS = 256
 """Number of integers of a large range that are used."""
 
-_TERM = re.compile(r"(-?)([\w*]+)")
-
 DRAWN_OPERANDS = ("indices", "rois", "boxes")
 """Operands of which each option of the declaration is valid in each model."""
 
@@ -590,17 +588,11 @@ def _sizes(
 
 
 def _value(text: str, sizes: Mapping[str, int]) -> int | None:
-    """Return the value of a sum of products of sizes and numbers; None if a size is not known."""
-    total = 0
-    for sign, product in _TERM.findall(text):
-        value = -1 if sign else 1
-        for factor in product.split("*"):
-            size = int(factor) if factor.isdecimal() else sizes.get(factor)
-            if size is None:
-                return None
-            value *= size
-        total += value
-    return total
+    """Return the value of an expression of sizes; None if a size is not known."""
+    try:
+        return expression_value(text, lambda name: int(name) if name.isdecimal() else sizes[name])
+    except KeyError:
+        return None
 
 
 def operand_rule(node: onnx.NodeProto, opset: int, place: int) -> str | Rule:
