@@ -135,8 +135,12 @@ def update_expectations(
         print_lines(updated.difference(str(expect)))
     elif updated.is_changed:
         write_bytes_atomically(expect, updated.text.encode())
-    change = "needs no change" if not updated.is_changed else "would change" if check else "is updated"
-    print_line(f"{expect} {change}.")
+    if updated.is_changed:
+        print_line(f"{expect} {'would change' if check else 'is updated'}.")
+    elif updated.missing:
+        print_line(f"{expect} lacks entries; those that it has stay as they are.")
+    else:
+        print_line(f"{expect} needs no change.")
     for line in open_point_lines(updated, hint=check):
         print_line(line)
     raise typer.Exit(1 if updated.missing or updated.varying or (check and updated.is_changed) else 0)

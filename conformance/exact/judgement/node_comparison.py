@@ -76,6 +76,32 @@ class JudgedElement(Struct, frozen=True, forbid_unknown_fields=True):
         """The subject's value and the expected value, for a report."""
         return self.texts or (self.value, self.expected)
 
+    @property
+    def place(self) -> str:
+        """The name of the output and the position of the element."""
+        return f"{self.output}[{', '.join(map(str, self.index))}]"
+
+    @property
+    def text(self) -> str:
+        """The place of the element, its value, and the expected value with its bound, for a report."""
+        value, expected = map(number_text, self.shown)
+        bound = f" ± {self.bound:.3g}" if self.bound else ""
+        return f"{self.place} is {value}, expected {expected}{bound}"
+
+    @classmethod
+    def of(
+        cls,
+        output: str,
+        index: tuple[int, ...],
+        value: Any,
+        expected: Any,
+        bound: Any,
+        operands: tuple[str, ...] = (),
+    ) -> JudgedElement:
+        """Return an element with elements of tensors as its values."""
+        texts = _shown_texts(value, expected)
+        return cls(output, index, as_number(value), as_number(expected), as_number(bound), operands, texts)
+
 
 @dataclass(frozen=True)
 class EnclosedPart:
@@ -237,14 +263,13 @@ class ComparedOutput:
     def element(self, place: int, level: Level) -> JudgedElement:
         """Return the element at a position of the flat array `actual`."""
         distances = self.distances(level)
-        value, middle, bound = (
-            as_number(each.flat[place]) for each in (self.actual, distances.expected, distances.bounds)
+        value, expected, bound = (
+            np.asarray(each).flat[place] for each in (self.actual, distances.expected, distances.bounds)
         )
         index = tuple(int(each) for each in np.unravel_index(place, self.actual.shape)) if self.actual.shape else ()
         operands = operand_texts(self.part.node, self.part.operands, self.actual.shape, index)
         whole = self.part.locate(self.position, place, self.shape)
-        texts = _shown_texts(self.actual.flat[place], np.asarray(distances.expected).flat[place])
-        return JudgedElement(self.name, (*self.place, *whole), value, middle, bound, operands, texts)
+        return JudgedElement.of(self.name, (*self.place, *whole), value, expected, bound, operands)
 
 
 @dataclass

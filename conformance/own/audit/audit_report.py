@@ -161,8 +161,6 @@ def text_lines(audit: SubjectAudit) -> Iterator[str]:
     yield from _fault_lines(audit, "WRONG", audit.wrong_nodes, wrong_text)
     if len(audit.wrong_nodes) > MAX_LISTED_NODES:
         yield f"  {len(audit.wrong_nodes) - MAX_LISTED_NODES} more wrong nodes; --json has all"
-    for operator, mistake in audit.mistakes.items():
-        yield f"  DIAGNOSIS {operator} {mistake}: this one mistake explains all of its wrong results"
     if audit.probes:
         yield f"  on hard data: {probes_text(audit.probes)}"
     for probed in [each for each in audit.probes if each.node.open_element][:MAX_OPEN_PROBES]:
@@ -174,6 +172,8 @@ def text_lines(audit: SubjectAudit) -> Iterator[str]:
         shown = {text(node) for node in (audit.wrong_nodes if kind == "WRONG" else audit.nodes_below_should)}
         others = [each.node for each in probes if text(each.node) not in shown]
         yield from _fault_lines(audit, f"{kind} ON HARD DATA", others, text)
+    for operator, mistake in audit.mistakes.items():
+        yield f"  DIAGNOSIS {operator} {mistake}: this one mistake explains all wrong results of {operator}"
 
 
 def probes_text(probes: Sequence[ProbedNode]) -> str:
@@ -480,7 +480,7 @@ def open_text(node: JudgedNode) -> str:
     value = number_text(element.shown[0])
     are_open = "1 element is" if node.unspecified == 1 else f"{node.unspecified} elements are"
     why = f": {node.reason.partition('; ')[2]}" if node.reason and "; " in node.reason else ""
-    return f"{_place(node)}: {_element_name(element)} is {value}; {are_open} open{why}"
+    return f"{_place(node)}: {element.place} is {value}; {are_open} open{why}"
 
 
 def node_noticed_text(node: JudgedNode) -> str:
@@ -510,16 +510,10 @@ def _place(node: JudgedNode) -> str:
     return f"{place} ({f'wrong alone: {causes}' if causes else 'none is wrong alone'})"
 
 
-def _element_name(element: JudgedElement) -> str:
-    return f"{element.output}[{', '.join(map(str, element.index))}]"
-
-
 def _element_text(node: JudgedNode, element: JudgedElement, share: float, level: Level) -> str:
     """Return an element outside of its bound, with its bound, the operands and the source of the bound."""
-    value, expected = map(number_text, element.shown)
-    text = f"{_element_name(element)} is {value}, expected {expected}"
-    if element.bound:
-        text += f" ± {element.bound:.3g}" + ("" if math.isinf(share) else f" ({share_text(share)} times the bound)")
+    is_relative = element.bound and not math.isinf(share)
+    text = element.text + (f" ({share_text(share)} times the bound)" if is_relative else "")
     operands = f"; {', '.join(element.operands)}" if element.operands else ""
     return f"{text}{operands}; {bound_text(node, element, level)}"
 

@@ -164,6 +164,9 @@ def _node_lines(nodes: Sequence[ReducedNode]) -> Iterator[str]:
 
 def _verdict_lines(step: BlameVerdict, document: BlameDocument) -> Iterator[str]:
     yield verdict_sentence(step, document)
+    for label, element in zip("AB", step.elements, strict=True):
+        if element is not None:
+            yield f"  {label}: {element.text}"
     for label, share in zip("AB", step.should_shares, strict=True):
         if share is not None and share > 1:
             times = "" if share == math.inf else f" ({ratio_text(share, 2)} times the bound)"

@@ -88,7 +88,7 @@ class DifferenceReduction:
             start: a smaller fed model of an earlier session; None to start with the whole model.
         """
         self._begun = time.monotonic()
-        wanted, kept = self._judged(whole, SHARE_OF_WHOLE)
+        whole, wanted, kept = self._first_output(whole)
 
         def has_difference(fed: FedModel) -> bool:
             """Return whether a smaller model has the same difference; a rounding is another one than a fault.
@@ -117,6 +117,24 @@ class DifferenceReduction:
         if outcome is BlameOutcome.BOTH_ADMISSIBLE:
             return self._reduce_while(lambda fed: is_alike_and_admissible(self.comparison, fed, wanted), fed, 1)
         return fed
+
+    def _first_output(self, whole: FedModel) -> tuple[FedModel, Difference, BlameOutcome]:
+        """Return the model with one differing output, or the whole model, with its difference and who is wrong.
+
+        The output is the one that the fewest nodes compute, if the answer for it is that for the whole model: the
+        difference of another output may come from this one, and would keep the nodes of both.
+        """
+        wanted, outcome = self._judged(whole, SHARE_OF_WHOLE)
+        names = [each.name for each in wanted.outputs]
+        if self.comparison.second_model is not None or len(names) < 2 or outcome is BlameOutcome.NOT_JUDGED:
+            return whole, wanted, outcome
+        parts = sorted((with_output(whole, name) for name in names), key=lambda fed: node_count(fed.model))
+        for part in parts[:-1]:
+            difference, found = self._judged(part, SHARE_OF_WHOLE)
+            is_alike = wanted.is_alike(difference) and difference.is_finite == wanted.is_finite
+            if is_alike and found is not BlameOutcome.NOT_JUDGED and found.is_open == outcome.is_open:
+                return part, difference, found
+        return whole, wanted, outcome
 
     def _judged(self, fed: FedModel, share: float) -> tuple[Difference, BlameOutcome]:
         """Return the difference of a fed model and who is wrong; nobody is judged after a share of the whole time."""
@@ -337,6 +355,15 @@ class Reducer:
 def node_count(model: onnx.ModelProto) -> int:
     """Return the number of nodes, also of subgraphs; constants do not count."""
     return sum(not is_operator(node, "Constant") for node in iter_nodes(model.graph))
+
+
+def with_output(fed: FedModel, name: str) -> FedModel:
+    """Return a fed model with one of its outputs, and the nodes that the output needs."""
+    model = copy_of(fed.model)
+    kept = [value for value in fed.model.graph.output if value.name == name]
+    del model.graph.output[:]
+    model.graph.output.extend(kept)
+    return without_unused(fed.with_model(model))
 
 
 def known_values(backend: Any, fed: FedModel, note: Callable[[str], None] = lambda _: None) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from conformance.base.serialization.printable_text import first_line
 from conformance.base.verdicts import Level
 from conformance.corpus.passes.eliminate_nop_monotone_argmax import eliminate
 from conformance.exact.judgement.distances import are_comparable, find_distances, output_share
+from conformance.exact.judgement.node_comparison import JudgedElement
 from conformance.exact.models.graphs import MAIN_DOMAINS, constant_names, infer_shapes, is_operator, names_taken_by
 from conformance.exact.reference.enclosures import has_signed_zeros
 from conformance.exact.reference.enclosures.earlier_texts import readings_of
@@ -99,6 +100,7 @@ class BlameVerdict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         unspecified: the number of differing elements for which the page of an operator states no result.
         releases: releases that are worth comparing.
         unoptimized: the comparison with a subject without optimizations, if the reference cannot judge.
+        elements: of each output, the element that is furthest outside of its bound; None if there is none.
     """
 
     outcome: BlameOutcome
@@ -112,6 +114,7 @@ class BlameVerdict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     unspecified: Count = 0
     releases: list[ChangedReleases] | msgspec.UnsetType = msgspec.UNSET
     unoptimized: Unoptimized | msgspec.UnsetType = msgspec.UNSET
+    elements: tuple[JudgedElement | None, JudgedElement | None] = (None, None)
 
     def fails(self, level: Level) -> bool:
         """Return whether the exit status is 1, if the outputs must keep the bounds of a level."""
@@ -165,7 +168,10 @@ def judge(
     signed = _signed_outputs(fed)
     different = {each.name for each in difference.outputs}
     found = [
-        _judge_output(expected[name], other, a, b, is_rewrite=is_rewrite, keeps_signs=name in signed)
+        replace(
+            _judge_output(expected[name], other, a, b, is_rewrite=is_rewrite, keeps_signs=name in signed),
+            elements=(_wrong_element(name, a, expected[name]), _wrong_element(name, b, other)),
+        )
         for name, other, a, b in zip(names, of_second.values(), answers[0].outputs, answers[1].outputs, strict=False)
         if name in different
     ]
@@ -181,6 +187,19 @@ def judge(
     if is_rewrite and (hazard := _hazard_of_pass(comparison, fed, answers)):
         return replace(worst, outcome=BlameOutcome.BOTH_ADMISSIBLE, reason="both outputs are admissible", hazard=hazard)
     return worst
+
+
+def _wrong_element(name: str, actual: Any, expected: Any) -> JudgedElement | None:
+    """Return the element of an output that is furthest outside of its bound; None if there is none."""
+    is_known = isinstance(expected, Enclosure | np.ndarray) and isinstance(actual, np.ndarray)
+    if not is_known or not actual.size or not are_comparable(actual, expected):
+        return None
+    found = find_distances(actual, expected)
+    place = np.unravel_index(int(np.argmax(found.shares)), actual.shape)
+    if found.shares[place] <= 1:
+        return None
+    value, middle, bound = (np.asarray(each)[place] for each in (actual, found.expected, found.bounds))
+    return JudgedElement.of(name, tuple(map(int, place)), value, middle, bound)
 
 
 def _without_optimizer(verdict: BlameVerdict) -> BlameVerdict:

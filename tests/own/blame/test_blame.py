@@ -293,6 +293,25 @@ def test_difference_in_a_function_called_in_subgraphs_names_the_node(tmp_path: P
     assert operators(session) == [node]
 
 
+def test_difference_of_two_outputs_names_the_node_of_the_first(tmp_path: Path) -> None:
+    nodes = [helper.make_node("Abs", ["X"], ["Y"]), helper.make_node("ArgMax", ["Y"], ["index"], axis=1)]
+    outputs = [tensor("index", (3, 1), TensorProto.INT64), tensor("Y", (3, 4))]
+    graph = helper.make_graph(nodes, "g", [tensor("X", (3, 4))], outputs)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    onnx.save(model, tmp_path / "two.onnx")
+    X = np.asarray([[1, 2, 3, -2]] * 3, np.float32)
+    session = session_for(LoadedModel.read(tmp_path / "two.onnx"), "wrong_abs", "correct", X=X)
+    verdict = session.run()
+    assert {each.name for each in session.document.steps.difference.outputs} == {"index", "Y"}
+    assert verdict.outcome is BlameOutcome.FIRST_WRONG
+    assert operators(session) == ["Abs"]
+    element, other = verdict.elements
+    assert other is None
+    assert (element.output, element.bound) == ("Y", 0)
+    assert element.expected == abs(session.reduced.arrays[0][element.index])
+    assert element.value != element.expected
+
+
 def test_second_of_two_runtimes_is_wrong(long_model: LoadedModel) -> None:
     session = session_for(long_model, "correct", "wrong_abs")
     assert session.run().outcome is BlameOutcome.SECOND_WRONG
