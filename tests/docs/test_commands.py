@@ -125,6 +125,7 @@ LONG = {
     "how-to/read-a-report.md",
     "how-to/reproduce-a-failure.md",
     "how-to/test-a-backend.md",
+    "how-to/test-a-kernel.md",
     "how-to/test-all-of-onnx.md",
     "how-to/use-it-where-you-are.md",
     "how-to/use-pytest.md",

@@ -125,6 +125,7 @@ class TestStructure:
 
 
 class TestAnswers:
+    @pytest.mark.long
     def test_rewrite_keeps_results_without_hazard(self):
         changed = set()
         for case in APPLYING:

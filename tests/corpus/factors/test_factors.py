@@ -67,6 +67,7 @@ def test_golomb_ruler_has_distinct_distances():
     assert len(set(distances)) == len(distances)
 
 
+@pytest.mark.long
 def test_placed_rows_build_valid_models(rows):
     for row in rows:
         model = onnx.load_model_from_string(build_argmax_placed("row", row).model)

@@ -246,6 +246,7 @@ def test_reference_graph_has_the_required_inputs(whole_corpus):
     assert unsupported < 20
 
 
+@pytest.mark.long
 @pytest.mark.whole
 def test_data_sets_match_the_required_inputs(whole_corpus):
     for case in (case for case in whole_corpus.cases.values() if not case.is_invalid and not case.is_structural):

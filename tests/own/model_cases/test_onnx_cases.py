@@ -400,6 +400,7 @@ def test_all_versions_have_a_model_from_opset_7_on():
     }
 
 
+@pytest.mark.long
 def test_each_seed_draws_a_node():
     for operator, seeds in drawn_case_seeds(None).items():
         for seed in seeds:

@@ -93,6 +93,7 @@ def without_hosts(path):
     return comparable_records(path)
 
 
+@pytest.mark.long
 def test_dask_run_has_the_results_of_one_process_and_names_hosts(command, here, small_corpus, cluster, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(SUPPORT))
     told = ("run", "-b", WRONG, "-b", "fake_subject:raises_strange_text", "--data", small_corpus)
