@@ -35,6 +35,7 @@ from conformance.exact.judgement.hard_inputs import (
     equal_sizes,
     hard_inputs,
     large_sizes,
+    like_magnitudes,
     long_sums,
     many_elements,
     more_axes,
@@ -300,6 +301,7 @@ def _inputs_of_calls(referee: _Referee, count: int, like: Values | None, salt: s
             continue
         referee.computed_shapes += 1
         yield from accepted(drawn.like(drawn.inputs, f"{salt}/{number}", number), 1)
+        yield from accepted(like_magnitudes(drawn, f"{salt}/{number}"))
         every.append(drawn)
         if len(every) == count:
             break

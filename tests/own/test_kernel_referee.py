@@ -832,3 +832,17 @@ def test_calls_with_pairs_that_a_kernel_refuses_are_no_lack_of_judged_calls():
     judgement = judged(takes_vectors, "Add", count=10)
     assert judgement.refused_pairs > judgement.pair_calls // 2
     assert judgement
+
+
+def test_each_shape_of_a_convolution_is_called_with_numbers_near_1():
+    inputs = []
+
+    def kernel(x, w, b=None):
+        inputs.append((x, w))
+        return np.zeros(0, np.float32)
+
+    judge_kernel(kernel, "Conv", salt="a", where=lambda inputs: inputs[0].ndim == 4)
+    whole = inputs[: len(inputs) // 3 * 3]  # three calls of each shape, up to the last faulty one
+    moderate = {x.shape for x, w in whole if max(np.max(np.abs(each)) for each in (x, w)) < 3}
+    assert len(whole) > 3
+    assert moderate == {x.shape for x, _ in whole}

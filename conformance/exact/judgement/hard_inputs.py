@@ -36,8 +36,10 @@ from conformance.exact.declarations.given_attributes import (
 from conformance.exact.declarations.hard_values import (
     EQUAL_ELEMENTS,
     EXTREMES,
+    MODES,
     NUMBER_KINDS,
     SMALL_KINDS,
+    elements,
     free_operands,
     hard_elements,
     hard_numbers_of,
@@ -354,6 +356,21 @@ def more_axes(drawn: DrawnShape, salt: str) -> Iterator[list[Array | None]]:
         other = drawn.resized(size_of, MAX_RESIZED_ELEMENTS)
         if other is not None:
             yield from islice(drawn.like(other, f"{salt}/{rank}"), 2)
+
+
+RELATIVE_TO_LARGEST = frozenset({"Conv", "ConvTranspose", "DFT", "STFT"})
+"""Operators whose transforms have an error relative to the largest element, so that it hides wrong small results."""
+
+
+def like_magnitudes(drawn: DrawnShape, salt: str) -> Iterator[list[Array | None]]:
+    """Yield inputs with numbers near 1, if the operator is in `RELATIVE_TO_LARGEST`; arguments as `equal_sizes`."""
+    if is_operator(drawn.node.proto, *RELATIVE_TO_LARGEST):
+        yield with_numbers(drawn.call(drawn.inputs), salt, _near_1)
+
+
+def _near_1(text: str, array: Array, kind: str) -> Array:
+    has_numbers = has_free_numbers(array, kind) and is_floating(array.dtype)
+    return elements(text, array.dtype, array.shape, kind, MODES.index("near 1"), ()) if has_numbers else array
 
 
 def all_magnitudes(drawn: DrawnShape, salt: str) -> Iterator[list[Array | None]]:

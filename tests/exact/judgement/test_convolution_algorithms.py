@@ -1,4 +1,4 @@
-"""Convolutions by Winograd's transforms are admissible, and one with a lost product is not."""
+"""Convolutions by Winograd's and by Fourier transforms are admissible, and one with a lost product is not."""
 
 from __future__ import annotations
 
@@ -89,15 +89,15 @@ class TestSpecialInput:
         assert not judge("Conv", [x[np.newaxis], w], [y]).is_wrong
         assert judge("Conv", [x[np.newaxis], w], [y], level="should").is_wrong
 
-    def test_lost_nan_and_wrong_outputs_of_other_tiles_are_wrong(self, special):
-        x = np.zeros((1, 1, 30, 30), F)
+    def test_lost_nan_and_wrong_outputs_of_other_images_are_wrong(self, special):
+        x = np.zeros((2, 1, 30, 30), F)
         x[0, 0, 6, 5] = special
         w = np.ones((1, 1, 3, 3), F)
-        y = np.zeros((1, 1, 28, 28), F)
+        y = np.zeros((2, 1, 28, 28), F)
         y[0, 0, 4:7, 3:6] = special
         assert judge("Conv", [x, w], [y])
         assert bool(judge("Conv", [x, w], [np.zeros_like(y)])) != np.isnan(special)
-        y[0, 0, 20, 20] = 1e-3
+        y[1, 0, 20, 20] = 1e-3
         assert judge("Conv", [x, w], [y]).wrong == 1
 
 
@@ -110,3 +110,48 @@ def test_sum_that_overflows_may_be_nan_by_tiles_but_not_at_should():
     assert np.isnan(y).any()
     assert not judge("Conv", [x[np.newaxis], w], [y]).is_wrong
     assert judge("Conv", [x[np.newaxis], w], [y], level="should").is_wrong
+
+
+def convolve_by_fourier_transforms(x: Any, w: Any, *, is_transposed: bool = False) -> Any:
+    """Return the convolution of (N, C, H, W) with filters, by transforms in the type of the input."""
+    size = [image + kernel - 1 for image, kernel in zip(x.shape[2:], w.shape[2:], strict=True)]
+    filters = np.fft.rfft2(w, size)
+    if not is_transposed:
+        filters = np.conj(filters.swapaxes(0, 1))
+    y = np.fft.irfft2((np.fft.rfft2(x, size)[:, :, np.newaxis] * filters).sum(axis=1), size).astype(x.dtype)
+    kept = [a - k + 1 for a, k in zip(x.shape[2:], w.shape[2:], strict=True)]
+    return y if is_transposed else y[..., : kept[0], : kept[1]]
+
+
+@pytest.mark.parametrize("operator", ["Conv", "ConvTranspose"])
+class TestFourierTransforms:
+    def operands(self, operator):
+        random = np.random.default_rng(4)
+        shape = (4, 3, 5, 5) if operator == "Conv" else (3, 4, 5, 5)
+        return random.standard_normal((2, 3, 20, 24)).astype(F), random.standard_normal(shape).astype(F)
+
+    def test_convolution_by_transforms_is_admissible_also_with_one_large_input(self, operator):
+        x, w = self.operands(operator)
+        assert judge(operator, [x, w], [convolve_by_fourier_transforms(x, w, is_transposed=operator != "Conv")])
+        x[0, 1, 3, 4] = 1e20
+        y = convolve_by_fourier_transforms(x, w, is_transposed=operator != "Conv")
+        assert judge(operator, [x, w], [y])
+        assert judge(operator, [x, w], [y], level="should").is_wrong
+
+    @pytest.mark.parametrize("special", [np.nan, -np.inf, 3e38])
+    def test_input_that_is_not_finite_or_nearly_is_admissible_in_all_outputs_of_its_image(self, operator, special):
+        x, w = self.operands(operator)
+        x[0, 1, 3, 4] = special
+        with np.errstate(all="ignore"):
+            y = convolve_by_fourier_transforms(x, w, is_transposed=operator != "Conv")
+        assert not judge(operator, [x, w], [y]).is_wrong
+        y[1, 0, 0, 0] += 0.01
+        assert judge(operator, [x, w], [y]).wrong == 1
+
+    def test_one_lost_product_or_an_error_of_a_hundredth_is_wrong(self, operator):
+        x, w = self.operands(operator)
+        whole = convolve_by_fourier_transforms(x, w, is_transposed=operator != "Conv")
+        assert judge(operator, [x, w], [whole * F(1.01)]).wrong > whole.size * 0.97
+        w[0, 0, 2, 2] = 0
+        lost = convolve_by_fourier_transforms(x, w, is_transposed=operator != "Conv")
+        assert judge(operator, [x, self.operands(operator)[1]], [lost]).is_wrong

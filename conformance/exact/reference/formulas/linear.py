@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import product
-from math import ceil, prod
+from math import ceil, log2, prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,7 +26,7 @@ from conformance.exact.reference.numbers.enclosure import (
     judged_at,
     leave_to_readings,
 )
-from conformance.exact.reference.tolerances import NARROW, ROUNDINGS
+from conformance.exact.reference.tolerances import NARROW, ROUNDINGS, forms_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -382,12 +382,7 @@ def _conv(node: Node, inputs: Sequence[T | Array | None]) -> list[T]:
 
     def convolved(pads: Pads) -> T:
         products = X.dot(W, lambda x, w: convolve(node, x, w, pads), prod(W.shape[1:]))
-        if isinstance(products, Enclosure):
-            transformed = _error_of_transforms(node, np.abs(X.value), np.abs(W.value), pads, products.dtype)
-            error = np.where(np.isnan(products.value), products.error, products.error + transformed)
-            lost = np.isinf(transformed)  # the transforms of a sum that overflows can be infinities of both signs
-            overflows = None if products.overflows is None else products.overflows & ~lost
-            products = replace(products, error=error, overflows=overflows)
+        products = _with_transforms(node, products, X, W, pads)
         Y = _with_bias(products, B)
         is_special = ~np.isfinite(W.value)
         if is_special.any():  # many kernels leave out the products of the padding, which are NaN for such weights
@@ -403,26 +398,59 @@ TILE = 6
 """Largest size of a tile of outputs that Winograd's algorithm computes at once, along each axis."""
 
 
-def _error_of_transforms(node: Node, X: Array, W: Array, pads: Pads, dtype: np.dtype[Any]) -> Array:
-    """Return the error that Winograd's algorithm adds to each output of a convolution; 0 where it is not used.
+def _with_transforms(node: Node, products: T, X: T, W: T, pads: Pads) -> T:
+    """Return the products of a convolution with the errors of algorithms that multiply transforms.
 
-    It multiplies transforms of tiles, so that an output also has roundings of inputs that only its neighbours meet. Of
-    narrow types, the transforms are computed in float. An input that is not finite, or near the largest number, makes
-    all outputs of its tile infinite or NaN: their error is infinite.
+    An output then has roundings of inputs that only other outputs meet. Of narrow types, the transforms are computed in
+    float. A number that is not finite, or near the largest one, makes all outputs infinite or NaN that are computed
+    together: their error is infinite.
 
     Args:
-        node: the node.
-        X: the magnitudes of the input (N, C, spatial sizes).
-        W: the magnitudes of the filters (M, C / group, kernel sizes).
-        pads: the padding before and after each spatial axis.
-        dtype: the element type of the node.
+        node: the node, a Conv or ConvTranspose.
+        products: the sums of products (N, M, spatial sizes).
+        X: the input (N, C, spatial sizes).
+        W: the filters, as in the page of the operator.
+        pads: the padding before and after each spatial axis, of a convolution with strides of 1.
     """
+    if not (isinstance(products, Enclosure) and isinstance(X, Enclosure) and isinstance(W, Enclosure)):
+        return products
+    if products.dtype.kind not in "fV" or not products.value.size:
+        return products
     kernel = W.shape[2:]
-    steps = (*strides(node, len(kernel)), *dilations(node, len(kernel)))
-    if is_strict() or dtype.kind not in "fV" or max(kernel, default=1) < 3 or {*steps} != {1}:
-        return np.zeros(())
-    groups = node.attributes.get("group", 1)
-    wide = FLOAT if type_name(dtype) in NARROW else dtype
+    wide = FLOAT if type_name(products.dtype) in NARROW else products.dtype
+    limits = format_of(wide)
+    is_plain = {*strides(node, len(kernel)), *dilations(node, len(kernel))} == {1}
+    error: Array = np.zeros(())
+    with np.errstate(all="ignore"):
+        sums = W.magnitude.sum(axis=tuple(range(2, len(W.shape))))
+        filters = sums.reshape(node.attributes.get("group", 1), -1, sums.shape[1])
+        if node.op_type == "ConvTranspose":
+            filters = np.swapaxes(filters, 1, 2)
+        for form in forms_of("Conv", current_level()):
+            if form == "tiles" and is_plain and max(kernel, default=1) >= 3:
+                reached = _reach_of_tiles(kernel, X.magnitude, filters, pads)
+            elif form == "transforms" and prod(kernel) > 1:
+                reached = _reach_of_image(extents(node, kernel), X.magnitude, filters, float(limits.largest))
+            else:
+                continue
+            is_lost = ~(reached <= float(limits.largest))  # also NaN, of an infinity and a filter of zeros
+            error = np.maximum(error, np.where(is_lost, np.inf, float(limits.unit_roundoff) * reached))
+        error = np.broadcast_to(error, products.shape)
+        total = np.where(np.isnan(products.value), products.error, products.error + error)
+    # the transforms of a sum that overflows can be infinities of both signs
+    overflows = None if products.overflows is None else products.overflows & ~np.isinf(error)
+    return replace(products, error=total, overflows=overflows)
+
+
+def _reach_of_tiles(kernel: Sequence[int], X: Array, filters: Array, pads: Pads) -> Array:
+    """Return the error of Winograd's algorithm in units of roundoff: that of a sum over all inputs of a tile.
+
+    Args:
+        kernel: the sizes of the kernel.
+        X: the magnitudes of the input (N, C, spatial sizes).
+        filters: the sums of the magnitudes of each filter (groups, M / groups, C / groups).
+        pads: the padding before and after each spatial axis.
+    """
     near = pad_or_crop(X, [(low + TILE - 1, high + TILE - 1) for low, high in pads], 0.0)
     is_special = ~np.isfinite(near)
     near = np.where(is_special, 0.0, near)
@@ -432,17 +460,34 @@ def _error_of_transforms(node: Node, X: Array, W: Array, pads: Pads, dtype: np.d
         near = sliding_window_view(near, size + 2 * (TILE - 1), axis).sum(axis=-1)
         if is_special.any():
             is_special = np.asarray(sliding_window_view(is_special, size + 2 * (TILE - 1), axis).any(axis=-1))
-    near = np.sqrt(near) * largest
-    grouped = near.reshape(near.shape[0], groups, W.shape[1], -1)
-    filters = np.where(np.isfinite(W), W, 0.0).sum(axis=tuple(range(2, len(W.shape))))
-    reached = np.matmul(filters.reshape(groups, -1, W.shape[1]), grouped)
-    reached = ROUNDINGS["tile of a convolution"] * reached.reshape(near.shape[0], W.shape[0], *near.shape[2:])
-    error = float(format_of(wide).unit_roundoff) * reached
-    is_lost = np.asarray(reached > float(format_of(wide).largest))
-    if is_special.any():
-        is_special = np.asarray(is_special.reshape(is_special.shape[0], groups, W.shape[1], -1).any(axis=2))
-        is_lost = is_lost | np.repeat(is_special, W.shape[0] // groups, axis=1).reshape(is_lost.shape)
-    return np.where(is_lost, np.inf, error)
+    near = np.where(is_special if is_special.any() else False, np.inf, np.sqrt(near) * largest)
+    return ROUNDINGS["tile of a convolution"] * _filtered(near, filters)
+
+
+def _reach_of_image(kernel: Sequence[int], X: Array, filters: Array, largest: float) -> Array:
+    """Return the error of Fourier transforms in units of roundoff, which is relative to the largest input of a channel.
+
+    All outputs of an image and a filter have one error. It is infinite if a transform can exceed the largest number,
+    because all products are added up, also over the channels.
+
+    Args:
+        kernel: the sizes of the kernel with its gaps.
+        X: the magnitudes of the input (N, C, spatial sizes).
+        filters: the sums of the magnitudes of each filter (groups, M / groups, C / groups).
+        largest: the largest number of the type that is computed.
+    """
+    axes = tuple(range(2, X.ndim))
+    length = prod(size + extent - 1 for size, extent in zip(X.shape[2:], kernel, strict=True))
+    roundings = ROUNDINGS["stage of a convolution"] * log2(length)
+    reached = roundings * _filtered(X.max(axis=axes, keepdims=True, initial=0.0), filters)
+    transformed = length * _filtered(X.sum(axis=axes, keepdims=True), filters)
+    return np.where(transformed <= largest, reached, np.inf)
+
+
+def _filtered(X: Array, filters: Array) -> Array:
+    """Return magnitudes (N, C, spatial sizes), times those of filters, as sums over the channels (N, M, …)."""
+    grouped = X.reshape(len(X), len(filters), filters.shape[2], -1)
+    return np.asarray(np.matmul(filters, grouped)).reshape(len(X), -1, *X.shape[2:])
 
 
 def _transposed_pads(
@@ -513,7 +558,9 @@ def _conv_transpose(node: Node, inputs: Sequence[T | Array | None]) -> list[T]:
     count = W.shape[0] // groups * prod(kernel)
 
     def convolved(pads: Pads) -> T:
-        Y = _with_bias(X.dot(W, lambda x, w: convolve(x, w, pads), count), B)
+        whole = [(size - 1 - low, size - 1 - high) for size, (low, high) in zip(kernel, pads, strict=True)]
+        products = X.dot(W, lambda x, w: convolve(x, w, pads), count)
+        Y = _with_bias(_with_transforms(node, products, X, W, whole), B)
         is_special = ~np.isfinite(W.value)
         if is_special.any():  # a convolution of an input with zeros between its elements
             inside = convolve(np.ones(X.shape), is_special.astype(np.float64), pads)
