@@ -213,3 +213,26 @@ def test_exponential_that_overflows_leaves_an_activation_of_a_cell_open(activati
     assert result.unspecified.reshape(-1).tolist() == [True, False]
     near = enclosed("RNN", 22, [given[0] / 1000, *given[1:]], hidden_size=1, activations=[activation])
     assert near.unspecified is None
+
+
+@pytest.mark.parametrize(
+    ("operator", "opset", "given", "is_open"),
+    [
+        ("Softplus", 22, np.array([88, 90, np.inf, -np.inf], F), [False, True, False, False]),
+        ("Softplus", 22, np.array([700, 720, -720, np.nan]), [False, True, False, False]),
+        (
+            "ReduceLogSumExp",
+            13,
+            np.array([[600, 1], [800, 1], [-800, -800], [np.inf, 800]], F),
+            [False, True, True, False],
+        ),
+    ],
+)
+def test_exponential_that_overflows_leaves_a_logarithm_open(
+    operator: str, opset: int, given: np.ndarray[Any, Any], is_open: list[bool]
+) -> None:
+    given_axes = {"axes": [1], "keepdims": 0} if operator == "ReduceLogSumExp" else {}
+    result = enclosed(operator, opset, [given], **given_axes)
+    assert result.silences == ("overflow of an exponential",)
+    assert result.unspecified.tolist() == is_open
+    assert np.isfinite(result.should.error).all()

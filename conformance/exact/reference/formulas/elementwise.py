@@ -81,13 +81,16 @@ def softplus(X: Enclosure) -> Enclosure:
     safe = X.apply(lambda x: np.maximum(x, 0)) + exp(-abs(X)).named("log1p", elementary.log1p)
     direct = log(exp(X) + 1.0)
     both = admit("Softplus", shifted=lambda: safe, written=lambda: direct)
-    return Enclosure(safe.value, np.where(np.isfinite(direct.error), both.error, safe.error), X.dtype)
+    return Enclosure(safe.value, np.where(np.isfinite(direct.magnitude), both.error, safe.error), X.dtype)
 
 
 def softplus_of_page(X: Enclosure) -> Enclosure:
-    """Return Log(Exp(X) + 1), which is infinite at level `must` where the exponential overflows."""
+    """Return Log(Exp(X) + 1), which is open at level `must` where the exponential overflows."""
     result = softplus(X)
-    return result if is_strict() else replace(result, error=np.where(exp(X).error == np.inf, np.inf, result.error))
+    if is_strict():
+        return result
+    is_open = np.isfinite(X.magnitude) & ~np.isfinite(exp(X).magnitude)
+    return result.leave_open(is_open, "overflow of an exponential")
 
 
 def _mish(X: Enclosure) -> Enclosure:

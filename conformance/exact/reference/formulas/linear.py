@@ -656,9 +656,10 @@ def _log_sum_exp(X: Enclosure, axes: list[int], keepdims: bool) -> Enclosure:
     shifted = replace(
         shifted,
         value=np.where(known, largest.value, shifted.value),
-        error=np.where(known, 0.0, np.where(is_extreme, np.inf, shifted.error)),
+        error=np.where(known, 0.0, shifted.error),
         overflows=None,
     )
+    shifted = shifted.leave_open(is_extreme & ~known & np.isfinite(shifted.error), "overflow of an exponential")
     return shifted if keepdims else shifted.moved(lambda x: np.squeeze(x, tuple(axes)))
 
 
