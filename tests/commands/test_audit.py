@@ -240,3 +240,32 @@ def test_model_that_does_not_run_fails_also_if_that_is_expected(command, abs_mod
     ended = command("audit", abs_model, "-b", subject, "--no-isolation", "--expect", "known.toml")
     assert ended.status == 1
     assert f"{subject} passed nothing" in ended.out
+
+
+def write_text_model(here, text):
+    onnx.save(onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["": 17]> {text}'), here / "text.onnx")
+    return "text.onnx"
+
+
+def test_sizes_are_multiples_where_a_model_needs_them(command, here):
+    windows = """g (float[H, 3] x) => (float[n, 7, 3] y) <int64[3] sizes = {-1, 7, 3}> { y = Reshape (x, sizes) }"""
+    ended = command("audit", write_text_model(here, windows), *OWN)
+    assert (ended.status, "--shape H=84" in ended.out) == (0, True)
+
+
+def test_model_that_no_chosen_size_fits_is_no_fault_of_the_subject(command, here):
+    parts = """g (float[N, 5] x) => (float[n, 1193] y) <int64[2] sizes = {-1, 1193}> { y = Reshape (x, sizes) }"""
+    ended = command("audit", write_text_model(here, parts), *OWN)
+    assert_bad_input(ended, "usage.chosen-inputs", "--shape N=2")
+
+
+def test_images_have_all_values_and_an_empty_output_is_named(command, here):
+    image = "g (uint8[2, 64] x) => (float[2, 64] y) { y = Cast <to = 1> (x) }"
+    ended = command("audit", write_text_model(here, image), *OWN, "--save-inputs", "in")
+    assert ended.status == 0
+    x = onnx.numpy_helper.to_array(onnx.load_tensor(here / "in/test_data_set_0/input_0.pb"))
+    assert (x.min() < 50, x.max() > 200) == (True, True)
+    none = "g (float[2, 6] x) => (int64[2, n] y) <float high = {200}> { large = Greater (x, high) y = NonZero (large) }"
+    assert command("audit", write_text_model(here, none), *OWN, "--json", "a.json").status == 0
+    (warning,) = json.loads((here / "a.json").read_text())["audits"][0]["warnings"]
+    assert warning.startswith("y ")

@@ -27,6 +27,7 @@ from conformance.exact.declarations.declaration_tables import (
     expression_value,
     operator_name,
 )
+from conformance.exact.declarations.tree_paths import reach_splits
 from conformance.exact.models.arrays import Array, array_of, is_floating, type_name, type_number
 from conformance.exact.models.graphs import normal_domain
 from conformance.exact.models.model_building import SPLITMIX64_INCREMENT, splitmix64, unit_fractions
@@ -675,7 +676,10 @@ def hard_elements(
     """
     array = values[node.input[place]]
     if isinstance(kind, str):
-        return with_nans(f"{node.op_type}/{place}", probe_values(node.op_type, f"X{place}", array, kind, probe, hard))
+        made = probe_values(node.op_type, f"X{place}", array, kind, probe, hard)
+        if place == 0 and node.domain == "ai.onnx.ml":
+            made = reach_splits(node, made, element_bits(f"{node.op_type}/rows/{probe}", (*array.shape[:1], 1)))
+        return with_nans(f"{node.op_type}/{place}", made)
     text = f"{node.op_type}/X{place}/{probe}"
     if not is_index(kind):
         return choose_by_bits(kind.options, element_bits(text, array.shape)).astype(array.dtype)

@@ -19,7 +19,6 @@ import time
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -225,35 +224,6 @@ def audit_subject(
         return SubjectAudit(key.subject, key.version, data_set.name, f"{refusal}{hint}", command=options.command)
     _, (fed,) = with_tensor_inputs(model, [data_set])
     return _audit_exposed_model(model, subject, fed, key, exposed, progress, options, numbering)
-
-
-def find_fitting_inputs(
-    model: LoadedModel,
-    subject: Subject,
-    data_set: InputSet,
-    others: Iterable[InputSet],
-    progress: Callable[[str], None],
-) -> InputSet:
-    """Return the first inputs with which a subject runs a model; the given ones if it is the same with all.
-
-    Args:
-        model: the model.
-        subject: the backend.
-        data_set: pseudo-random inputs with chosen sizes.
-        others: inputs with other chosen sizes and values.
-        progress: is called with a text for the user.
-    """
-    set_data_folder(subject.target, model.data_folder)
-    for tried in chain([data_set], others):
-        try:
-            run_once(subject.target, model.original, tried.arrays)
-        except SubjectRefused as refusal:
-            if not refusal.is_error:
-                break
-            progress(f"{subject.id} does not run the model with the chosen inputs; others are tried")
-        else:
-            return tried
-    return data_set
 
 
 def audit_recorded(

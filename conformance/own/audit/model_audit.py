@@ -32,8 +32,8 @@ from conformance.own.audit.audit_session import (
     audit_nodes_alone,
     audit_recorded,
     audit_subject,
-    find_fitting_inputs,
 )
+from conformance.own.graphs.fitting_inputs import find_fitting_inputs
 from conformance.own.graphs.model_inputs import choose_inputs, given_inputs, input_text, other_inputs, save_inputs_to
 from conformance.own.graphs.reading import LoadedModel, shared_weights
 from conformance.own.graphs.recorded_outputs import input_folder, read_recorded

@@ -57,7 +57,8 @@ from conformance.own.blame.second_model import (
 )
 from conformance.own.blame.verdict import BlameOutcome, BlameVerdict, ChangedReleases, Unoptimized, judge
 from conformance.own.graphs.fed_model import FedModel
-from conformance.own.graphs.model_inputs import InputSet, choose_inputs, input_text
+from conformance.own.graphs.fitting_inputs import find_fitting_inputs
+from conformance.own.graphs.model_inputs import InputSet, choose_inputs, input_text, other_inputs
 from conformance.own.graphs.reading import LoadedModel, ModelRecord, shared_weights
 from conformance.own.graphs.tensor_borders import with_tensor_inputs
 from conformance.subjects.calling.subject_names import SubjectKind, SubjectName
@@ -71,6 +72,9 @@ if TYPE_CHECKING:
 
 SHARE_OF_PASSES = 1 / 3
 """The share of the time after which the search for passes ends."""
+
+REPETITIONS = 5
+"""How often the reduced model is computed again: what varies is no fault of one operator."""
 
 MIN_VERDICT_SECONDS = 10.0
 """The time for the verdict on the reduced model, if no time is left."""
@@ -162,7 +166,7 @@ def prepared_request(
     values: Sequence[str] = (),
     seed: int = 0,
 ) -> Iterator[Request]:
-    """Read the models and their inputs, or draw the inputs; no subject is started.
+    """Read the models and their inputs, or draw the inputs; of chosen sizes, the first subject runs the first model.
 
     Files that the models need are removed at the end of the block.
 
@@ -184,7 +188,12 @@ def prepared_request(
     with shared_weights([path, other or path], [first, second]) as scratch:
         model, models = read_models(path, other, scratch, is_rewritten=optimizer is not None)
         opened.data_folder = model.data_folder
-        data_sets = round_inputs(models, choose_inputs(model.original, inputs, shapes, seed, values))
+        chosen = choose_inputs(model.original, inputs, shapes, seed, values)
+        if chosen[0].chosen:
+            others = other_inputs(model.original, shapes, seed, values)
+            with opened.open(first) as (subject,):
+                chosen = [find_fitting_inputs(model, subject, chosen[0], others)]
+        data_sets = round_inputs(models, chosen)
         request = Request(model, data_sets, first, second, optimizer, None if inputs else seed, seconds, models)
         yield request.with_tensor_inputs()
 
@@ -455,6 +464,10 @@ class Session:
             if not difference:
                 reason = "the difference of the reduced model does not come again in the same process"
                 return BlameVerdict(BlameOutcome.NOT_DETERMINISTIC, reason)
+            for _ in range(0 if any(difference.failures) else REPETITIONS):
+                if changed := comparison.changed_way(self.reduced, self.answers):
+                    reason = f"{changed} returns other outputs of the reduced model when it runs again"
+                    return BlameVerdict(BlameOutcome.NOT_DETERMINISTIC, reason)
             self.document.reduced_difference = difference
             try:
                 with comparison.until(max(self._deadline, time.monotonic() + MIN_VERDICT_SECONDS)):

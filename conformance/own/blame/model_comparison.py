@@ -21,7 +21,7 @@ from conformance.exact.models.external_data import external_bytes, external_tens
 from conformance.exact.models.graphs import call_expansion_problem, copy_of
 from conformance.exact.models.input_files import required_input_names
 from conformance.exact.models.model_validity import find_new_faults, model_violation, open_outputs, with_known_ranks
-from conformance.own.graphs.intermediate_values import SubjectRefused, run_once, set_data_folder
+from conformance.own.graphs.intermediate_values import SubjectRefused, are_identical, run_once, set_data_folder
 from conformance.subjects.calling.harness import has_type, type_name_of
 from conformance.subjects.calling.request import CaseEnded, call_running_subject
 from conformance.subjects.isolation.start_subjects import client_of, started_subjects
@@ -149,6 +149,18 @@ class Comparison:
     def answers(self, fed: FedModel) -> tuple[Computation, Computation]:
         """Compute the model in both ways."""
         return self._answer_once(fed, is_second=False), self._answer_once(fed, is_second=True)
+
+    def changed_way(self, fed: FedModel, answers: tuple[Computation, Computation]) -> str | None:
+        """Compute the model again, and return the name of a way whose answer has changed; None if both are as before.
+
+        Args:
+            fed: the model and its inputs.
+            answers: the answers before, without a failure.
+        """
+        for name, before, again in zip(self.names, answers, self.answers(fed), strict=True):
+            if again.failure or not are_identical(before.outputs, again.outputs):
+                return name
+        return None
 
     def _answer_once(self, fed: FedModel, *, is_second: bool) -> Computation:
         known = self._failed.get((is_second, fed.digest())) if self._failed else None

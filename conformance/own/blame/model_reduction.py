@@ -99,6 +99,8 @@ class DifferenceReduction:
             found, answers = observe(self.comparison, fed)
             if not wanted.is_same(found) or any(wanted.failures):
                 return wanted.is_same(found)
+            if self.comparison.changed_way(fed, answers) is not None:
+                return False
             outcome = self._outcome(fed, found, answers)
             is_kept = kept is BlameOutcome.NOT_JUDGED or (
                 outcome is not BlameOutcome.NOT_JUDGED and outcome.is_open == kept.is_open

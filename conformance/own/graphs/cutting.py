@@ -297,8 +297,10 @@ def _nodes_within(node: onnx.NodeProto) -> Iterator[tuple[onnx.GraphProto, int]]
             yield from _nodes_within(inner)
 
 
-def bypass_inner(fed: FedModel, place: int, source: str) -> FedModel:
+def bypass_inner(fed: FedModel, place: int, source: str) -> FedModel | None:
     """Return a fed model in which the users of the outputs of a subgraph's node take `source` instead.
+
+    It is None if a subgraph would have one value as two outputs: runtimes then return any memory for one of them.
 
     Args:
         fed: the model with its inputs.
@@ -314,6 +316,8 @@ def bypass_inner(fed: FedModel, place: int, source: str) -> FedModel:
         renamer.rename_uses(later, names)
     for value in owner.output:
         value.name = names.get(value.name, value.name)
+    if len({value.name for value in owner.output}) < len(owner.output):
+        return None
     for graph in all_graphs(model):
         del graph.value_info[:]  # the other value may have another type
     return without_unused(fed.with_model(model))

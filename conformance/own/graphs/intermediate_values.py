@@ -203,7 +203,9 @@ def are_identical(first: Sequence[Any], second: Sequence[Any]) -> bool:
 
 
 def constant_text(name: str, value: Any) -> str:
-    """Return a note on an output of floating-point numbers whose elements are all equal; empty for another output."""
+    """Return a note on an output without elements, or whose floating-point numbers are all equal; empty for others."""
+    if isinstance(value, np.ndarray) and not value.size:
+        return f"{name} has no elements, so that nothing of it was compared; other sizes or inputs show more"
     if not isinstance(value, np.ndarray) or value.size < 2 or not is_floating(value.dtype):
         return ""
     first = value.flat[0]

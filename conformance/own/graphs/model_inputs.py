@@ -385,8 +385,9 @@ def make_inputs(
     """Return pseudo-random inputs that the model accepts; the same seed gives the same inputs on every machine.
 
     Numbers are between -1 and 1. Integers are 0 or 1, so that they are valid as indices, lengths and masks; lengths,
-    classes and the like have the range that the other operands of a node leave them. An integer by which a node divides
-    is 1. A text is a short one, or one of the attributes of the model.
+    classes and the like have the range that the other operands of a node leave them. Integers of 8 bits, which are
+    images or quantized numbers, have all values of their type. An integer by which a node divides is 1. A text is a
+    short one, or one of the attributes of the model.
 
     Args:
         graph: the main graph of the model.
@@ -430,7 +431,7 @@ def make_inputs(
 
 
 def _ranges(graph: onnx.GraphProto, made: Mapping[str, Value]) -> dict[str, tuple[int, int]]:
-    """Return the smallest and the largest integer of each input that is an operand with a range, such as lengths."""
+    """Return the smallest and the largest integer of each input of 8 bits, or that has a range, such as lengths."""
     known = {each.name: np.broadcast_to(np.zeros(()), tuple(each.dims)) for each in graph.initializer}
     known |= {name: each for name, each in made.items() if isinstance(each, np.ndarray)}
     found: dict[str, tuple[int, int]] = {}
@@ -441,6 +442,10 @@ def _ranges(graph: onnx.GraphProto, made: Mapping[str, Value]) -> dict[str, tupl
                 if own is not None:
                     low, high = found.get(name, own)
                     found[name] = (max(low, own[0]), min(high, own[1]))
+    for name, each in made.items():
+        if _is_integer(each) and each.dtype.itemsize == 1:
+            limits = np.iinfo(each.dtype)
+            found.setdefault(name, (int(limits.min), int(limits.max)))
     return {name: own for name, own in found.items() if own[0] <= own[1]}
 
 
@@ -897,6 +902,9 @@ IMAGES = ((32, 32), (64, 64), (48, 192), (224, 224), (320, 320), (640, 640))
 SEQUENCES = (16, 64, 128, 512, 2048)
 """Lengths of sequences that are tried."""
 
+MULTIPLE = 84
+"""A size of all open dimensions that a model can divide by all numbers up to 4, and by 6, 7, 12 and 14."""
+
 GROWING = tuple(2**power for power in range(2, 11))
 """Sizes of all open dimensions that are tried last."""
 
@@ -984,6 +992,8 @@ def _candidates(values: Sequence[onnx.ValueInfoProto], given: Mapping[str, tuple
         choices += [_image_sizes(batch, *sizes) for sizes in IMAGES]
         choices += [_sequence_sizes(batch, length) for length in SEQUENCES]
         choices += [_signal_sizes(batch, length) for length in SEQUENCES]
+        if batch == DEFAULT_SIZE:
+            choices += [_equal_sizes(MULTIPLE), lambda *_: MULTIPLE]
     choices += [_equal_sizes(size) for size in GROWING]
     default = _shapes(values, given, _default_size)
     found: list[Shapes] = []

@@ -8,7 +8,10 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
+import onnx
 import pytest
+from onnx import TensorProto, helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
 
 from conformance.base.errors import UsageError
 from conformance.base.verdicts import Unsupported
@@ -20,7 +23,8 @@ from conformance.exact.declarations.declaration_tables import (
     operator_name,
 )
 from conformance.exact.declarations.drawing import DrawnNode, InvalidNodeError, draw_node, draw_valid_node
-from conformance.exact.declarations.hard_values import MODES, elements
+from conformance.exact.declarations.hard_values import MODES, element_bits, elements
+from conformance.exact.declarations.tree_paths import reach_splits, splits_of
 from conformance.exact.reference.enclosures import ENCLOSURES, EXACT_OPERATORS, OTHER_DOMAINS
 from conformance.exact.reference.enclosures.machine_learning import MAP_OPERATORS
 from conformance.exact.reference.node_enclosures import NodeScope, enclose
@@ -120,3 +124,82 @@ def test_declarations_of_an_unknown_operator_names_a_near_operator() -> None:
     with pytest.raises(UsageError, match="Conv") as error:
         declarations_of("Convv")
     assert error.value.code == "usage.operator-not-declared"
+
+
+ROWS = 16
+
+
+def regressor(mode: str) -> onnx.ModelProto:
+    """Return two trees of three levels, whose leaves have different votes."""
+    ids = list(range(7))
+    modes = ["LEAF" if id > 2 else mode for id in ids]
+    node = helper.make_node(
+        "TreeEnsembleRegressor",
+        ["X"],
+        ["Y"],
+        domain="ai.onnx.ml",
+        n_targets=1,
+        nodes_treeids=[0] * 7 + [1] * 7,
+        nodes_nodeids=ids * 2,
+        nodes_featureids=[0, 1, 2, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0],
+        nodes_modes=modes * 2,
+        nodes_values=[0.5, -1.25, 3.0, 0, 0, 0, 0, 0.1, 0.7, -0.3, 0, 0, 0, 0],
+        nodes_truenodeids=[1, 3, 5, 0, 0, 0, 0] * 2,
+        nodes_falsenodeids=[2, 4, 6, 0, 0, 0, 0] * 2,
+        target_treeids=[0] * 4 + [1] * 4,
+        target_nodeids=[3, 4, 5, 6] * 2,
+        target_ids=[0] * 8,
+        target_weights=[float(2**place) for place in range(8)],
+    )
+    return tree_model(node, TensorProto.FLOAT, 3)
+
+
+def ensemble(mode: str) -> onnx.ModelProto:
+    """Return a tree of two splits, as TreeEnsemble-5 has it."""
+    number = ("LEQ", "LT").index(mode.removeprefix("BRANCH_"))
+    node = helper.make_node(
+        "TreeEnsemble",
+        ["X"],
+        ["Y"],
+        domain="ai.onnx.ml",
+        n_targets=1,
+        tree_roots=[0],
+        nodes_featureids=[1, 0],
+        nodes_splits=numpy_helper.from_array(np.array([0.25, 7.5])),
+        nodes_modes=numpy_helper.from_array(np.full(2, number, np.uint8)),
+        nodes_truenodeids=[1, 0],
+        nodes_trueleafs=[0, 1],
+        nodes_falsenodeids=[2, 1],
+        nodes_falseleafs=[1, 1],
+        leaf_targetids=[0, 0, 0],
+        leaf_weights=numpy_helper.from_array(np.array([1.0, 2.0, 4.0])),
+    )
+    return tree_model(node, TensorProto.DOUBLE, 5)
+
+
+def tree_model(node: onnx.NodeProto, type: int, version: int) -> onnx.ModelProto:
+    X, Y = (helper.make_tensor_value_info(name, type, None) for name in "XY")
+    graph = helper.make_graph([node], "g", [X], [Y])
+    opsets = [helper.make_opsetid("", 22), helper.make_opsetid("ai.onnx.ml", version)]
+    return helper.make_model(graph, opset_imports=opsets, ir_version=10)
+
+
+@pytest.mark.parametrize(("forest", "dtype"), [(regressor, np.float32), (ensemble, np.float64)])
+def test_every_second_row_shows_the_order_of_equal_numbers(forest, dtype):
+    node = forest("BRANCH_LEQ").graph.node[0]
+    X = np.linspace(-9, 9, ROWS * 3).reshape(ROWS, 3).astype(dtype)
+    made = reach_splits(node, X, element_bits("rows", (ROWS, 1)))
+    right, wrong = (ReferenceEvaluator(forest(mode)).run(None, {"X": made})[0] for mode in ("BRANCH_LEQ", "BRANCH_LT"))
+    assert np.count_nonzero(right != wrong) == ROWS / 2
+    kept = (made == X).all(axis=1)
+    assert np.count_nonzero(kept) == ROWS / 2
+    assert made.dtype == X.dtype
+
+
+def test_attributes_that_disagree_and_other_operators_have_no_splits():
+    node = regressor("BRANCH_LEQ").graph.node[0]
+    del next(each for each in node.attribute if each.name == "nodes_modes").strings[3:]
+    assert splits_of(node) == []
+    other = helper.make_node("Scaler", ["X"], ["Y"], domain="ai.onnx.ml", offset=[0.0], scale=[1.0])
+    X = np.ones((4, 3), np.float32)
+    assert reach_splits(other, X, element_bits("rows", (4, 1))) is X

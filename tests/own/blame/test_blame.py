@@ -312,6 +312,15 @@ def test_difference_of_two_outputs_names_the_node_of_the_first(tmp_path: Path) -
     assert element.value != element.expected
 
 
+def test_sizes_are_chosen_with_which_the_first_subject_runs(tmp_path: Path, command: Any) -> None:
+    text = "g (float[L] X) => (float Y, float[L] Z) <int64 I = {20}> { Z = Abs (X) Y = Gather (Z, I) }"
+    onnx.save(onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["": 17]> {text}'), tmp_path / "m.onnx")
+    told = ("-b", "fake_subject:correct", "-b", "fake_subject:wrong_abs", "--no-isolation")
+    ended = command("blame", tmp_path / "m.onnx", *told)
+    assert "--shape L=64" in ended.out
+    assert ended.status == 1
+
+
 def test_second_of_two_runtimes_is_wrong(long_model: LoadedModel) -> None:
     session = session_for(long_model, "correct", "wrong_abs")
     assert session.run().outcome is BlameOutcome.SECOND_WRONG

@@ -359,15 +359,12 @@ GATHERED = "(float[L] X) => (float Y) <int64 I = {20}> { Y = Gather(X, I) }"
 """A model whose shortest input shape inference does not see."""
 
 
-@pytest.mark.parametrize(("text", "status", "shape"), [(GATHERED, 0, "64"), (GATHERED.replace("20", "-9999"), 1, "2")])
-def test_sizes_are_chosen_with_which_the_subject_runs(
-    text: str, status: int, shape: str, tmp_path: Path, command: Any
-) -> None:
-    onnx.save(parsed(text), tmp_path / "m.onnx")
+def test_sizes_are_chosen_with_which_the_subject_runs(tmp_path: Path, command: Any) -> None:
+    onnx.save(parsed(GATHERED), tmp_path / "m.onnx")
     report = tmp_path / "audit.json"
     ended = command("audit", tmp_path / "m.onnx", "-b", "fake_subject:correct", "--no-isolation", "--json", report)
-    assert ended.status == status
-    assert json.loads(report.read_text())["inputs"] == [f"X float {shape}"]
+    assert ended.status == 0
+    assert json.loads(report.read_text())["inputs"] == ["X float 64"]
 
 
 @pytest.mark.parametrize("op_type", ["StringNormalizer", "StringConcat"])
