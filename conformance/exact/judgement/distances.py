@@ -67,9 +67,7 @@ def noticed_text(noticed: float, terms: int) -> str:
         noticed: the error; see `Distances.smallest_noticed`.
         terms: the number of terms of each sum; 1 if there are no sums.
     """
-    if not noticed:
-        return "any difference"
-    text = "none" if math.isinf(noticed) else f"{noticed:.2g}"
+    text = "any difference" if not noticed else "none" if math.isinf(noticed) else f"{noticed:.2g}"
     if terms == 1:
         return text
     return f"{text}; a lost one of {terms} terms: {'not ' if noticed * terms > 1 else ''}noticed"

@@ -483,9 +483,9 @@ def open_text(node: JudgedNode) -> str:
     return f"{_place(node)}: {element.place} is {value}; {are_open} open{why}"
 
 
-def node_noticed_text(node: JudgedNode) -> str:
+def node_noticed_text(audit: SubjectAudit, node: JudgedNode) -> str:
     """Return the smallest relative error in every element of a node that would show, and whether a lost term would."""
-    return noticed_text(node.noticed if node.level is Level.MUST else node.should_noticed, node.terms)
+    return noticed_text(audit.noticed(node), node.terms)
 
 
 def weak_text(node: JudgedNode) -> str:

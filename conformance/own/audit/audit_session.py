@@ -169,15 +169,25 @@ class SubjectAudit:
         """The distinct nodes that are outside of their bounds of level `should` only on hard values."""
         return [each for each in self.probes if each.node.should_worst is not None]
 
+    @cached_property
+    def _probed(self) -> Mapping[int, JudgedNode]:
+        """The judgement on hard values of each node of which an equal node was judged on them, by number."""
+        judged = (each for each in self.probes if each.node.verdict is not NodeVerdict.NOT_JUDGED)
+        return {number: each.node for each in judged for number in each.numbers}
+
+    def noticed(self, node: JudgedNode) -> float:
+        """Return the smallest relative error in every element of a node that would be wrong, also on hard values."""
+        hard = self._probed.get(node.number, node)
+        return min(each.noticed_at(each.level) for each in (node, hard))
+
     def weak_nodes(self, level: Level) -> list[JudgedNode]:
         """Return the nodes on which an error of 1 % in every element would pass, also on hard values."""
-        probed = {number: each.node for each in self.probes for number in each.numbers}
         return [
-            structs.replace(node, noticed=min(node.noticed, hard.noticed) if hard else node.noticed)
+            structs.replace(node, noticed=min(node.noticed, hard.noticed))
             for node in self.nodes
             if node.is_weak(level)
-            for hard in (probed.get(node.number),)
-            if hard is None or hard.verdict is NodeVerdict.NOT_JUDGED or hard.is_weak(level)
+            for hard in (self._probed.get(node.number, node),)
+            if hard.is_weak(level)
         ]
 
     @property

@@ -20,6 +20,7 @@ from conformance.base.jobs.job import limit_evaluation
 from conformance.base.verdicts import Level, Unsupported
 from conformance.exact.declarations.exact_sums import WITH_LONG_AXES, exact_sums, probed_terms, short_mean
 from conformance.exact.declarations.hard_values import free_operands, hard_elements, hard_numbers_of, input_places
+from conformance.exact.models.arrays import is_computed
 from conformance.exact.models.graphs import is_operator, main_opset, names_taken_by, subgraphs_of, with_inferred_types
 from conformance.exact.models.input_files import DeclaredInput, required_input_names
 from conformance.own.audit.node_verdicts import JudgedNode, NodeVerdict, judge_last
@@ -27,7 +28,7 @@ from conformance.own.graphs.cutting import GraphParts
 from conformance.own.graphs.intermediate_values import Exposure, SubjectRefused, run_each
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
     import onnx
 
@@ -62,7 +63,7 @@ class ProbedNode:
 
     Attributes:
         node: the judgement of the worst probe; its number and its name are those of the first such node. `noticed` is
-            the smallest one of all probes.
+            the smallest one of all probes whose results have a relative error.
         numbers: the numbers of the nodes of the model that are equal to it.
         probes: the number of probes that were judged.
         values: the operands and results of the worst probe by name.
@@ -248,11 +249,18 @@ def _probe(
     worst, given = max(judged, key=lambda each: _rank(each[0]))
     known = {**(exposed.values if worst.verdict is NodeVerdict.WRONG else own), **given}
     done = sum(each.verdict is not NodeVerdict.NOT_JUDGED for each, _ in judged)
-    compared = [each for each, _ in judged if each.elements] or [worst]
-    noticed = min(each.noticed for each in compared)
-    should_noticed = min(each.should_noticed for each in compared)
+    compared = [each for each, own in judged if each.elements and _has_numbers(own.get(name) for name in node.output)]
+    noticed = min((each.noticed for each in compared), default=math.inf)
+    should_noticed = min((each.should_noticed for each in compared), default=math.inf)
     probed = structs.replace(worst, noticed=noticed, should_noticed=should_noticed)
     return ProbedNode(probed, numbers, done, known, 1)
+
+
+def _has_numbers(outputs: Iterable[Any]) -> bool:
+    """Return whether an output has other elements than floating-point zeros, infinities and NaN."""
+    known = [each for each in outputs if each is not None]
+    computed = [each.astype(np.float64) for each in known if isinstance(each, np.ndarray) and is_computed(each.dtype)]
+    return len(computed) < len(known) or any(np.any(np.isfinite(each) & (each != 0)) for each in computed)
 
 
 def _exact_sums(

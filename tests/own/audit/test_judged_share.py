@@ -126,7 +126,35 @@ class TestWeakNodes:
     def test_exact_sums_notice_a_small_error(self, model: LoadedModel) -> None:
         result = audit(model, self.inputs, probes=1)
         assert result.weak_nodes(Level.MUST) == []
+        assert result.noticed(result.nodes[0]) * 96 < 1  # a lost term is wrong
         assert (JudgedShare.of([result]).weak_nodes, result.probes[0].node.noticed < 0.01) == (0, True)
+
+    def test_command_does_not_count_a_weak_node_as_judged(
+        self, model: LoadedModel, command: Any, tmp_path: Path
+    ) -> None:
+        np.savez(tmp_path / "x.npz", **self.inputs)
+        words = ["audit", tmp_path / "m.onnx", "-b", "onnx-reference", "--no-isolation", "--inputs", tmp_path / "x.npz"]
+        statuses = [
+            command(
+                *words, "--probes", probes, "--require-judged", "0.01", "--json", tmp_path / f"{probes}.json"
+            ).status
+            for probes in ("0", "1")
+        ]
+        assert statuses == [1, 0]
+        weak, strong = (decode_json((tmp_path / f"{probes}.json").read_bytes())["audits"][0] for probes in ("0", "1"))
+        assert [each["judged"]["weak_nodes"] for each in (weak, strong)] == [1, 0]
+        assert (weak["nodes"][0]["noticed"] > 0.01, weak["nodes"][0]["terms"]) == (True, 96)
+        assert strong["probes"][0]["noticed"] < 0.01
+
+
+def test_results_of_hard_values_without_a_relative_error_do_not_make_a_weak_node_strong(tmp_path: Path) -> None:
+    inputs = {"X": np.linspace(0.9, 1.1, 64).astype(np.float16)}
+    model = write(
+        tmp_path / "m.onnx", [helper.make_node("ReduceProd", ["X"], ["Y"])], inputs, {"Y": TensorProto.FLOAT16}
+    )
+    result = audit(model, inputs, probes=12)
+    assert len(result.weak_nodes(Level.MUST)) == 1
+    assert result.noticed(result.nodes[0]) > 0.01
 
 
 @pytest.mark.parametrize(
