@@ -299,6 +299,12 @@ class TestRanges:
         upper = evaluate(operator, [np.float32([abs(x)])])[0].upper.item()
         assert upper == 1 + 2**-22
 
+    def test_sigmoid_of_clamped_operands_is_wrong_at_should_only(self) -> None:
+        x = np.linspace(-30, 30, 4_001, dtype=np.float32)
+        y = 1 / (1 + np.exp(-np.clip(x, -18, 18)))
+        assert judge("Sigmoid", [x], [y])
+        assert judge("Sigmoid", [x], [y], level="should").wrong == np.count_nonzero(x < -18)
+
     def test_forms_of_tanh_whose_steps_round_are_admissible(self) -> None:
         x = np.linspace(-30, 30, 20_001, dtype=np.float32)
         power = np.exp(np.float32(2) * x)

@@ -200,7 +200,7 @@ def _transformed(scores: Enclosure, name: str) -> Enclosure:
     if name in ("", "NONE"):
         return scores
     if name == "LOGISTIC":
-        return sigmoid(scores).undetermined(np.isinf(scores.error))
+        return sigmoid(scores, name).undetermined(np.isinf(scores.error))
     if name == "SOFTMAX":
         return softmax(scores, [1]).undetermined(np.asarray(np.isinf(scores.error).any(axis=1, keepdims=True)))
     raise Unsupported(f"post_transform {name}, which the page does not define")

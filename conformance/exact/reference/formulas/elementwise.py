@@ -65,12 +65,17 @@ def tanh(X: T) -> T:
     return X.named("tanh", elementary.tanh)
 
 
-def sigmoid(X: T) -> T:
-    """Return 1 / (1 + Exp(-X)). The form with Tanh has an absolute error far below 0."""
+def sigmoid(X: T, name: str = "Sigmoid") -> T:
+    """Return 1 / (1 + Exp(-X)). The form with Tanh has an absolute error far below 0.
+
+    Args:
+        X: the operand.
+        name: the row of `tolerances.FORMS`.
+    """
     ulps = X.ulps_of("exp")
     with np.errstate(all="ignore"):
         return admit(
-            "Sigmoid",
+            name,
             written=lambda: (1.0 + exp(-X)).without_overflow().apply(lambda y: 1 / y, ulps),
             tanh=lambda: 0.5 * (1.0 + tanh(0.5 * X)),
         )
