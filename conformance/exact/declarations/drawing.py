@@ -43,7 +43,7 @@ from conformance.exact.declarations.hard_values import (
     text_bits,
 )
 from conformance.exact.models.arrays import Array, dtype_of, tensor_of, type_name, type_number
-from conformance.exact.models.graphs import inference_problem
+from conformance.exact.models.graphs import inference_problem, normal_domain
 from conformance.exact.models.model_building import array_value_info, make_ordered_node, splitmix64
 from conformance.exact.models.model_validity import check_model
 
@@ -124,6 +124,14 @@ class DrawnNode:
         """The node."""
         node: onnx.NodeProto = self.model.graph.node[0]
         return node
+
+    @property
+    def opset(self) -> int:
+        """The version of the node's domain."""
+        imports = self.model.opset_import
+        return int(
+            next(each.version for each in imports if normal_domain(each.domain) == normal_domain(self.proto.domain))
+        )
 
     @cached_property
     def inputs(self) -> dict[str, Array]:

@@ -1,10 +1,13 @@
 """Cases of single nodes that are drawn from the declarations, for mistakes and types that no node case of onnx has.
 
 `onnx_cases` adds them to onnx's own. `drawn_cases.toml` lists the seeds of each operator.
-`python -m checks.mutation.choose_seeds` chooses them: a seed is in the list because its node detects a mutant that
-neither the cases of onnx nor the seeds before it detect.
+`python -m checks.mutation.choose_seeds` chooses them: a seed is in the list because its node detects a mutant, or has
+a value of a dimension, that neither the cases of onnx nor the seeds before it have.
 
 `sized_cases` draws nodes of higher ranks and with longer axes than those of the seeds.
+
+A seed that begins with `COVER` covers values of dimensions, such as a type. Its case has further data sets with hard
+elements of the free operands.
 
 `opset_cases` draws nodes of older versions of the operators. Each has the opset of a model that people have: `ALL`
 stands for all versions from `LEAST_OPSET` on.
@@ -24,7 +27,11 @@ from conformance.base.verdicts import Level, Unsupported
 from conformance.corpus.cases.case import Case
 from conformance.exact.declarations.declaration_tables import declarations, declarations_of, has_schemas
 from conformance.exact.declarations.drawing import InvalidNodeError, draw_node, element_count
+from conformance.exact.declarations.hard_values import MODES
+from conformance.exact.models.input_files import initializer_arrays
 from conformance.exact.models.model_validity import model_violation
+from conformance.exact.reference.oracle import EVALUATION_ERRORS
+from conformance.own.model_cases.case_operands import hard_data_sets
 from conformance.own.model_cases.earlier_answers import CaseComputation, EarlierAnswers
 from conformance.own.model_cases.model_cases import data_types
 from conformance.own.model_cases.onnx_cases import (
@@ -37,6 +44,7 @@ from conformance.own.model_cases.onnx_cases import (
     node_cases,
     operators_by_case,
 )
+from conformance.own.model_cases.parts import part_of_model
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -44,6 +52,8 @@ if TYPE_CHECKING:
 
     from conformance.exact.declarations.declaration_tables import OperatorDeclaration
     from conformance.exact.declarations.drawing import DrawnNode, SizeOf
+    from conformance.exact.models.arrays import Array
+    from conformance.exact.reference.oracle import Answer
 
 ALL = "all"
 """The value of `--opset` for all versions."""
@@ -69,11 +79,29 @@ MAX_SIZE_OF_HIGH_RANK = 3
 LONG_AXIS = 331
 """Length of an axis that a node has for each size of its operator; a prime, and more than 256."""
 
-MAX_LONG_AXES = 5
+MAX_LONG_AXES = 8
 """Number of sizes of an operator of which a node has a long axis; Concat has a size for each axis of each operand."""
+
+MAX_SIZE_BESIDE = 3
+"""Largest size of another axis of every second node that is drawn for a long axis."""
+
+AXES_OF_DOTS = 2
+"""Number of the axes `S...` of which each is long in a case; the others are like them."""
+
+NAMED_ENOUGH = 3
+"""Number of nodes with the long axis that their attribute names from which the first with an answer is taken."""
+
+LONG_ATTEMPTS = 40
+"""Number of nodes that are drawn for a long axis: most have too many elements, or name another axis."""
 
 MAX_LONG_ELEMENTS = 4_000
 """Largest number of elements of the operands of a node with a long axis."""
+
+COVER = "cover/"
+"""Begin of the seeds of nodes that cover values of dimensions."""
+
+MAX_HARD_ELEMENTS = 256
+"""Number of elements of operands up to which such a case has each kind of hard elements; a larger one has one kind."""
 
 TYPE_CHOICE = "type "
 """Begin of the names of the choices of a drawn node that are types of variables."""
@@ -123,7 +151,7 @@ def drawn_cases(
             progress(name)
             # The judgement of a node became wider since its seed was chosen, or a newer onnx refuses the node.
             with suppress(InvalidNodeError, Unsupported):
-                yield GENERATOR, drawn_case(name, draw_node(operator, seed), earlier)
+                yield GENERATOR, drawn_case(name, draw_node(operator, seed), earlier, has_hard=seed.startswith(COVER))
 
 
 def chosen_onnx_cases(
@@ -214,12 +242,15 @@ def sized_cases(
             chosen = {"declaration": place, "opset": opset}
             ranks = HIGH_RANKS if _has_any_rank(declarations_of(operator)[place]) else ()
             sizes = {f"rank_{rank}": partial(_size_at_rank, rank) for rank in ranks}
+            plain = chosen | _plain_choices(declarations_of(operator)[place])
             sizes |= {f"long_{name}": partial(_long_size, name) for name in _size_names(operator, chosen)}
             for what, size_of in sizes.items():
                 if what in known.values():
                     continue
                 name = what.lower() if what.lower() not in known else f"{what.lower()}_2"
-                if case := _case_of_size(operator, chosen, what, name, size_of, earlier):
+                if case := _case_of_size(
+                    operator, plain if what.startswith("long") else chosen, what, name, size_of, earlier
+                ):
                     known[name] = what
                     yield GENERATOR, case
 
@@ -230,40 +261,80 @@ def _has_any_rank(declaration: OperatorDeclaration) -> bool:
     return len(declaration.ranks) > 1 and any(axes in shape for shape in operands for axes in ("S...", "S~"))
 
 
+def _plain_choices(declaration: OperatorDeclaration) -> dict[str, int]:
+    """Return choices of a node with a long axis: the first types, and halves or integers up to 100.
+
+    A hard element of a long axis often leaves the results open, or hides what a kernel does with the others.
+    """
+    types = {f"{TYPE_CHOICE}{name}": 0 for name in declaration.types}
+    return types | {f"values of {operand.name}": MODES.index("halves") for operand in declaration.operands()}
+
+
 def _size_at_rank(rank: int, name: str, size: int) -> int:
-    return rank if name == "r" else min(size, MAX_SIZE_OF_HIGH_RANK)
+    return rank if name == "r" else max(2, min(size, MAX_SIZE_OF_HIGH_RANK))
 
 
 def _long_size(long: str, name: str, size: int) -> int:
     return LONG_AXIS if name == long else size
 
 
+def _small_size(size_of: SizeOf, name: str, size: int) -> int:
+    return size_of(name, size if name == "r" else min(size, MAX_SIZE_BESIDE))
+
+
 def _size_names(operator: str, chosen: Mapping[str, int]) -> list[str]:
-    """Return the names of the first sizes of drawn nodes."""
+    """Return the names of the first sizes of drawn nodes; of the axes of a shape with three dots, two names."""
     names: dict[str, None] = {}
     for attempt in range(ATTEMPTS):
         with suppress(InvalidNodeError):
             choices = draw_node(operator, f"sizes/{attempt}", chosen).choices
             names |= {name.removeprefix("size "): None for name in choices if name.startswith("size ")}
-    return list(names)[:MAX_LONG_AXES]
+    kept = [name for name in names if not name[-1].isdecimal() or int(name[-1]) <= AXES_OF_DOTS]
+    return kept[:MAX_LONG_AXES]
 
 
 def _case_of_size(
     operator: str, chosen: Mapping[str, int], what: str, name: str, size_of: SizeOf, earlier: EarlierAnswers | None
 ) -> Case | None:
-    """Return the case `name` of a rank or of a long axis; None if no drawn node has it and an answer."""
+    """Return the case `name` of a rank or of a long axis; None if no drawn node has it and an answer.
+
+    A node whose attribute or operand names the long axis goes first.
+    """
     is_long = what.startswith("long")
-    for attempt in range(ATTEMPTS):
-        with suppress(InvalidNodeError, Unsupported):
-            drawn = draw_node(operator, f"sizes/{what}/{attempt}", chosen, size_of=size_of)
+    named: list[DrawnNode] = []
+    others: list[DrawnNode] = []
+    for attempt in range(LONG_ATTEMPTS if is_long else ATTEMPTS):
+        with suppress(InvalidNodeError):
+            own = partial(_small_size, size_of) if is_long and attempt % 2 == 0 else size_of
+            drawn = draw_node(operator, f"sizes/{what}/{attempt}", chosen, size_of=own)
             shapes = [array.shape for array in drawn.operands.values()]
             if is_long:
-                has_size = any(LONG_AXIS in shape for shape in shapes)
+                has_size = any(size and size % LONG_AXIS == 0 for shape in shapes for size in shape)
             else:
                 has_size = max(map(len, shapes), default=0) >= HIGH_RANKS[0]
             if has_size and element_count(drawn) <= (MAX_LONG_ELEMENTS if is_long else MAX_ELEMENTS):
-                return drawn_case(f"test_{operator.lower().replace('.', '_')}_ours_{name}", drawn, earlier)
+                (named if not is_long or _is_along_axis(drawn) else others).append(drawn)
+        if len(named) == NAMED_ENOUGH:
+            break
+    for drawn in [*named, *others][:ATTEMPTS]:
+        with suppress(Unsupported):
+            case = drawn_case(f"test_{operator.lower().replace('.', '_')}_ours_{name}", drawn, earlier)
+            if all(answer.expected.size for answer in case.answers[0]):
+                return case
     return None
+
+
+def _is_along_axis(drawn: DrawnNode) -> bool:
+    """Return whether the axis that a node names is a long one; true if its operator names no axis."""
+    node = drawn.proto
+    given = {each.name: [each.i, *each.ints] for each in node.attribute if each.name in ("axis", "axes")}
+    axes = [int(axis) for each in given.values() for axis in each]
+    axes += [int(axis) for name in ("axis", "axes") if name in drawn.operands for axis in drawn.operands[name].flat]
+    attributes = onnx.defs.get_schema(node.op_type, drawn.opset, node.domain).attributes
+    if not axes and "axis" in attributes:
+        axes.append(attributes["axis"].default_value.i)
+    shape = next(iter(drawn.operands.values())).shape
+    return not axes or any(-len(shape) <= axis < len(shape) and shape[axis] == LONG_AXIS for axis in axes)
 
 
 def _newest_declarations(operator: str) -> Iterator[tuple[int, int]]:
@@ -425,32 +496,56 @@ def _cases_of_version(
             break
 
 
-def drawn_case(name: str, drawn: DrawnNode, earlier: EarlierAnswers | None = None) -> Case:
+def drawn_case(name: str, drawn: DrawnNode, earlier: EarlierAnswers | None = None, *, has_hard: bool = False) -> Case:
     """Return the case of a drawn node.
 
     Args:
         name: the id of the case.
         drawn: the node.
         earlier: the answers of the corpus that is replaced; None if all are computed.
+        has_hard: whether further data sets have hard elements of the free operands.
 
     Raises:
         Unsupported: the reference has no answer, or an operand cannot be in a corpus.
     """
     inputs = tuple(drawn.inputs.values())
+    answers = _answers(name, drawn, inputs, earlier)
+    data_sets = [(inputs, answers)]
+    for hard in hard_inputs(drawn) if has_hard else ():
+        with suppress(Unsupported, *EVALUATION_ERRORS):
+            data_sets.append((hard, _answers(name, drawn, hard, earlier)))
+            if element_count(drawn) > MAX_HARD_ELEMENTS:
+                break
+    return Case(
+        name,
+        f"{drawn.operator} gives what its specification states for a drawn node of opset {drawn.opset}",
+        Level.MUST,
+        (),
+        (drawn.operator, "onnx", *data_types(drawn.model, drawn.operator, answers), DRAWN_TAG),
+        drawn.model.SerializeToString(deterministic=True),
+        tuple(values for values, _ in data_sets),
+        answers=tuple(tuple(each) for _, each in data_sets),
+        full_check_exception=model_violation(drawn.model, shapes=True) or "",
+    )
+
+
+def hard_inputs(drawn: DrawnNode) -> list[tuple[Array, ...]]:
+    """Return hard elements of the inputs of a drawn node, in several kinds; none if no operand is free."""
+    part = part_of_model(drawn.model, initializer_arrays(drawn.model.graph), drawn.inputs)
+    return [tuple(each.values()) for each in hard_data_sets(part)]
+
+
+def _answers(
+    name: str, drawn: DrawnNode, inputs: tuple[Array, ...], earlier: EarlierAnswers | None
+) -> Sequence[Answer]:
+    """Return the answers of a data set of a case.
+
+    Raises:
+        Unsupported: the reference has no answer, or an operand cannot be in a corpus.
+    """
     make = partial(CaseComputation.of, drawn.model, inputs)
     answers = (earlier or EarlierAnswers()).find_or(name, make, partial(answers_of_model, drawn.model, inputs))
     if any(array.dtype == object for array in (*drawn.operands.values(), *(answer.expected for answer in answers))):
         raise Unsupported("an operand or a result is text")
     check_outputs(drawn.model, answers)
-    return Case(
-        name,
-        f"{drawn.operator} gives what its specification states for a drawn node of opset"
-        f" {drawn.model.opset_import[0].version}",
-        Level.MUST,
-        (),
-        (drawn.operator, "onnx", *data_types(drawn.model, drawn.operator, answers), DRAWN_TAG),
-        drawn.model.SerializeToString(deterministic=True),
-        (inputs,),
-        answers=(tuple(answers),),
-        full_check_exception=model_violation(drawn.model, shapes=True) or "",
-    )
+    return answers

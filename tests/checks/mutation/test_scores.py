@@ -1,4 +1,4 @@
-"""Scores of mutants: cases, passes, searches, false positives, sweeps, tightness and variants."""
+"""Scores of mutants: cases, passes, searches, false positives, sweeps, tightness, variants and seeds of nodes."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from fake_subject import always_right, always_wrong
 from onnx import TensorProto, helper
 from pass_cases import defined_pass_cases, optimizer_task
 
+from checks.mutation import choose_seeds
+from checks.mutation.choose_seeds import combinations_of, cover_dimensions, dimension_values
 from checks.mutation.pass_mutants import pass_mutants
 from checks.mutation.search_score import measure_search_score
 from checks.mutation.variant_sweep import NUMBER_OF_SWEEPS, RandomSetting, outputs_of, running_bounds, sweep
@@ -18,6 +20,7 @@ from checks.mutation.variants import VARIANTS
 from conformance.base.verdicts import Level
 from conformance.corpus.cases.case import CaseKind, PassEffect
 from conformance.corpus.passes.eliminate_nop_monotone_argmax import PASS_NAME, eliminate
+from conformance.exact.declarations.drawing import draw_node
 from conformance.exact.reference.operators.training_optimizers import TRAINING_OPTIMIZERS
 from conformance.run.judging.optimizer import judge_rewrite
 from conformance.run.judging.optimizer_checks import CHECKS
@@ -236,3 +239,37 @@ def test_operator_whose_result_is_an_output_is_kept():
 
 def test_function_of_another_domain_is_kept():
     assert indices([helper.make_node("Exp", ["X"], ["E"], domain="acme")], functions=[NEG]) == [0]
+
+
+@pytest.fixture
+def few_tries(monkeypatch):
+    monkeypatch.setattr(choose_seeds, "COVER_TRIES", 100)
+
+
+def dimension_values_of(operator, seeds):
+    """Return the values of dimensions of the nodes of seeds."""
+    return {value for seed in seeds for value in dimension_values(draw_node(operator, seed))}
+
+
+def test_cover_dimensions_has_each_type_size_and_value_of_an_attribute(few_tries):
+    found = dimension_values_of("LRN", cover_dimensions("LRN", []))
+    assert found >= {("attribute size", size) for size in "12345"}
+    assert found >= {("type T", name) for name in ("float", "double", "float16", "bfloat16")}
+    assert found >= {("attribute alpha", "0.5"), ("attribute bias", "absent"), ("rank", "1"), ("rank", "2")}
+
+
+def test_cover_dimensions_returns_fewer_seeds_after_others(few_tries):
+    first = cover_dimensions("LRN", [])
+    assert len(cover_dimensions("LRN", first)) < len(first)
+
+
+def test_dimension_values_say_whether_all_elements_are_equal():
+    nodes = [draw_node("Conv", f"seed/{number}", {"declaration": 0}) for number in range(40)]
+    found = {value for node in nodes for value in dimension_values(node)}
+    assert ("all of size k", "1") in found
+
+
+def test_combinations_have_pairs_of_different_dimensions():
+    values = [("type T", "float"), ("rank", "1"), ("rank", "2")]
+    pairs = {each for each in combinations_of(values) if isinstance(each[0], tuple)}
+    assert pairs == {(values[0], values[1]), (values[0], values[2])}

@@ -27,9 +27,11 @@ from conformance.corpus.cases.case import VALUE_TAG
 from conformance.corpus.cases.case_loading import load_case_in_memory, read_case_json
 from conformance.corpus.cases.corpus import open_corpus
 from conformance.corpus.generation.write_corpus import generate
+from conformance.exact.declarations.declaration_tables import declarations_of
 from conformance.exact.declarations.drawing import draw_node
 from conformance.exact.reference.oracle import Answer
 from conformance.own.model_cases.drawn_cases import (
+    COVER,
     drawn_case_seeds,
     drawn_cases,
     opset_versions,
@@ -346,9 +348,43 @@ def test_sized_cases_have_more_axes_and_long_axes():
         "test_softmax_ours_rank_4": 4,
         "test_softmax_ours_rank_5": 5,
     }
-    assert all(331 in sum((each.shape for each in case.data_sets[0]), ()) for id, case in found.items() if "long" in id)
+    for id, case in found.items():
+        initializers = onnx.ModelProto.FromString(case.model).graph.initializer
+        sizes = sum([each.shape for each in case.data_sets[0]] + [tuple(each.dims) for each in initializers], ())
+        assert "long" not in id or any(size and size % 331 == 0 for size in sizes)
     assert {"test_softmax_ours_long_s1", "test_conv_ours_long_d1"} <= found.keys()
     assert all(len(case.answers) == 1 for case in found.values())
+
+
+@pytest.mark.parametrize("operator", ["LogSoftmax", "Softmax", "TopK"])
+def test_sized_cases_of_long_axes_have_the_axis_of_the_attribute(operator):
+    found = {case.id: case for _, case in sized_cases({operator})}
+    for name in ("long_s1", "long_s2"):
+        case = found[f"test_{operator.lower()}_ours_{name}"]
+        node = onnx.ModelProto.FromString(case.model).graph.node[0]
+        axis = next((each.i for each in node.attribute if each.name == "axis"), -1)
+        assert case.data_sets[0][0].shape[axis] == 331
+
+
+def test_drawn_cases_that_cover_dimensions_have_hard_elements_too():
+    seeds = drawn_case_seeds({"Equal"})["Equal"]
+    cases = {case.id: case for _, case in drawn_cases({"Equal"})}
+    names = {seed: f"test_equal_ours_{number:02}" for number, seed in enumerate(seeds)}
+    counts = {seed: len(cases[name].data_sets) for seed, name in names.items() if name in cases}
+    assert {count for seed, count in counts.items() if not seed.startswith(COVER)} == {1}
+    assert max(counts.values()) > 3
+    wide = [each for case in cases.values() for each in case.data_sets if each[0].dtype.kind == "f"]
+    assert any(np.isnan(first).any() for first, *_ in wide)
+
+
+def test_drawn_cases_have_each_value_of_an_attribute():
+    equations = {
+        node.attribute[0].s.decode()
+        for _, case in drawn_cases({"Einsum"})
+        for node in onnx.ModelProto.FromString(case.model).graph.node
+    }
+    declared = {each for one in declarations_of("Einsum") for each in one.attributes["equation"]}
+    assert equations == declared
 
 
 def test_sized_cases_of_sizes_that_differ_in_capitals_have_different_names():
