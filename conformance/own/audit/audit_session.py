@@ -187,7 +187,7 @@ class SubjectAudit:
             for node in self.nodes
             if node.is_weak(level)
             for hard in (self._probed.get(node.number, node),)
-            if hard.is_weak(level)
+            if hard.passes_much(level) and hard.verdict is not NodeVerdict.WRONG
         ]
 
     @property

@@ -189,6 +189,10 @@ class NodeJudgement(Struct, frozen=True, forbid_unknown_fields=True):
         """
         if self.verdict is not NodeVerdict.CORRECT or not self.level.is_within(level) or self.is_empty:
             return False
+        return self.passes_much(level)
+
+    def passes_much(self, level: Level) -> bool:
+        """Return whether an error of 1 % in every element would be admissible at a level, or two steps of a type."""
         return self.noticed_at(level) > max(MAX_NOTICED, 2 * _spacing(self.type))
 
     def noticed_at(self, level: Level) -> float:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx
 import pytest
 from computing_backend import Computes, evaluate
+from msgspec import structs
 from onnx import NodeProto, TensorProto, helper, numpy_helper
 
 from conformance.base.serialization.decoding import decode_json, encode_json
@@ -128,6 +131,13 @@ class TestWeakNodes:
         assert result.weak_nodes(Level.MUST) == []
         assert result.noticed(result.nodes[0]) * 96 < 1  # a lost term is wrong
         assert (JudgedShare.of([result]).weak_nodes, result.probes[0].node.noticed < 0.01) == (0, True)
+
+    def test_hard_values_that_are_judged_at_should_only_do_not_make_the_node_strong(self, model: LoadedModel) -> None:
+        result = audit(model, self.inputs, probes=1)
+        (probe,) = result.probes
+        at_should = structs.replace(probe.node, level=Level.SHOULD, noticed=math.inf, should_noticed=1e-3)
+        changed = replace(result, probes=[replace(probe, node=at_should)])
+        assert [len(changed.weak_nodes(level)) for level in (Level.MUST, Level.SHOULD)] == [1, 0]
 
     def test_command_does_not_count_a_weak_node_as_judged(
         self, model: LoadedModel, command: Any, tmp_path: Path
