@@ -63,7 +63,7 @@ class ProbedNode:
 
     Attributes:
         node: the judgement of the worst probe; its number and its name are those of the first such node. `noticed` is
-            the smallest one of all probes whose results have a relative error.
+            the smallest one of all probes whose results have a relative error, and `level` the strictest one.
         numbers: the numbers of the nodes of the model that are equal to it.
         probes: the number of probes that were judged.
         values: the operands and results of the worst probe by name.
@@ -252,7 +252,8 @@ def _probe(
     compared = [each for each, own in judged if each.elements and _has_numbers(own.get(name) for name in node.output)]
     noticed = min((each.noticed for each in compared), default=math.inf)
     should_noticed = min((each.should_noticed for each in compared), default=math.inf)
-    probed = structs.replace(worst, noticed=noticed, should_noticed=should_noticed)
+    level = Level.MUST if any(each.is_judged_at(Level.MUST) for each, _ in judged) else worst.level
+    probed = structs.replace(worst, level=level, noticed=noticed, should_noticed=should_noticed)
     return ProbedNode(probed, numbers, done, known, 1)
 
 

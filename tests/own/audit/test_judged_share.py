@@ -167,6 +167,23 @@ def test_results_of_hard_values_without_a_relative_error_do_not_make_a_weak_node
     assert result.noticed(result.nodes[0]) > 0.01
 
 
+def test_node_outside_of_should_counts_as_judged_if_other_hard_values_are_judged_at_must(tmp_path: Path) -> None:
+    def add_in_float16(model: onnx.ModelProto, inputs: list[Any]) -> list[Any]:
+        with np.errstate(all="ignore"):
+            _, *others = evaluate(model, inputs)
+            total = np.zeros((2, 1), np.float16)
+            for column in inputs[0].T:
+                total = total + column[:, np.newaxis]
+        return [total, *others]
+
+    inputs = {"X": np.ones((2, 4096), np.float16)}
+    nodes = [helper.make_node("ReduceSum", ["X", "A"], ["Y"])]
+    model = write(tmp_path / "m.onnx", nodes, inputs, {"Y": TensorProto.FLOAT16}, {"A": np.array([1])})
+    (probe,) = audit(model, inputs, Computes(add_in_float16), probes=2).probes
+    assert (probe.node.verdict, probe.node.level) == (NodeVerdict.CORRECT, Level.MUST)
+    assert probe.node.should_worst is not None
+
+
 @pytest.mark.parametrize(
     ("selected", "verdict"),
     [
