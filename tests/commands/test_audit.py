@@ -269,3 +269,42 @@ def test_images_have_all_values_and_an_empty_output_is_named(command, here):
     assert command("audit", write_text_model(here, none), *OWN, "--json", "a.json").status == 0
     (warning,) = json.loads((here / "a.json").read_text())["audits"][0]["warnings"]
     assert warning.startswith("y ")
+
+
+@pytest.mark.parametrize("last", ["y = Add (x, noise)", "y = Abs (x)"])
+def test_random_numbers_need_not_repeat(command, here, last):
+    noise = f"g (float[2, 6] x) => (float[2, 6] y, float[2, 6] z) {{ noise = RandomNormalLike (x) {last} z = Neg (x) }}"
+    ended = command("audit", write_text_model(here, noise), *OWN)
+    assert ended.status == 0, ended.out
+
+
+ENDS_WITH_NAN = """
+import os
+
+import numpy as np
+from fake_subject import correct
+
+
+class Ends(correct):
+    @classmethod
+    def prepare(cls, model, device="CPU"):
+        prepared = super().prepare(model)
+
+        class Prepared:
+            def run(self, inputs):
+                if np.isnan(inputs[0]).any():
+                    {end}
+                return prepared.run(inputs)
+
+        return Prepared()
+"""
+
+
+@pytest.mark.parametrize(("end", "status"), [("os.abort()", 1), ("raise ValueError('NaN')", 0)])
+def test_end_of_a_process_on_hard_values_is_a_fault_and_an_error_leaves_the_other_values(command, here, end, status):
+    (here / "ends.py").write_text(ENDS_WITH_NAN.format(end=end))
+    model = write_text_model(here, "g (float[2, 6] x) => (float[2, 6] y) { y = Abs (x) }")
+    assert command("audit", model, "-b", "ends:Ends", "--json", "a.json").status == status
+    (probe,) = json.loads((here / "a.json").read_text())["audits"][0]["probes"]
+    assert probe["verdict"] == ("wrong" if status else "correct")
+    assert probe["probes"] > 0

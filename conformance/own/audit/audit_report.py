@@ -163,6 +163,8 @@ def text_lines(audit: SubjectAudit) -> Iterator[str]:
         yield f"  {len(audit.wrong_nodes) - MAX_LISTED_NODES} more wrong nodes; --json has all"
     if audit.probes:
         yield f"  on hard data: {probes_text(audit.probes)}"
+        for reason, count in reasons([each.node for each in audit.probes]):
+            yield f"  not judged on hard data, {count}: {reason}"
     for probed in [each for each in audit.probes if each.node.open_element][:MAX_OPEN_PROBES]:
         yield f"  UNSPECIFIED ON HARD DATA {open_text(probed.node)}"
     for kind, probes, text in (

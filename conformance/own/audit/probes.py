@@ -17,7 +17,7 @@ import numpy as np
 from msgspec import structs
 
 from conformance.base.jobs.job import limit_evaluation
-from conformance.base.verdicts import Level, Unsupported
+from conformance.base.verdicts import Level, Unsupported, Verdict
 from conformance.exact.declarations.exact_sums import WITH_LONG_AXES, exact_sums, probed_terms, short_mean
 from conformance.exact.declarations.hard_values import free_operands, hard_elements, hard_numbers_of, input_places
 from conformance.exact.models.arrays import is_computed
@@ -229,10 +229,12 @@ def _probe(
     probes += _exact_sums(node, exposed, single.inputs, kinds.keys())
     if not probes:
         return None
-    names = required_input_names(single.model.graph)
     try:
-        results = run_each(subject.target, single.model, [[given[name] for name in names] for given in probes])
+        probes, results = _run_probes(single.model, subject, probes)
     except SubjectRefused as refusal:
+        if refusal.verdict is Verdict.CRASH:
+            crashed = structs.replace(_unjudged(number, node, str(refusal)), verdict=NodeVerdict.WRONG, share=np.inf)
+            return ProbedNode(crashed, numbers, 1, model_runs=1)
         reason = f"the subject does not run the node alone on hard values: {refusal}"
         return ProbedNode(_unjudged(number, node, reason), numbers, 0, model_runs=1)
     own = {name: exposed.values[name] for name in node.input if name in exposed.values}
@@ -262,6 +264,36 @@ def _has_numbers(outputs: Iterable[Any]) -> bool:
     known = [each for each in outputs if each is not None]
     computed = [each.astype(np.float64) for each in known if isinstance(each, np.ndarray) and is_computed(each.dtype)]
     return len(computed) < len(known) or any(np.any(np.isfinite(each) & (each != 0)) for each in computed)
+
+
+def _run_probes(
+    model: onnx.ModelProto, subject: Subject, probes: list[dict[str, Array]]
+) -> tuple[list[dict[str, Array]], list[list[Any]]]:
+    """Run a node alone on hard values; return the values with which the subject runs it, and its outputs.
+
+    Raises:
+        SubjectRefused: its process ends with some values, or it runs the node with none.
+    """
+    names = required_input_names(model.graph)
+    runs = [[given[name] for name in names] for given in probes]
+    try:
+        return probes, run_each(subject.target, model, runs)
+    except SubjectRefused as refusal:
+        if not refusal.is_error or len(probes) == 1:
+            raise
+        refused = refusal
+    ran: list[dict[str, Array]] = []
+    results: list[list[Any]] = []
+    for given, run in zip(probes, runs, strict=True):
+        try:
+            results += run_each(subject.target, model, [run])
+            ran.append(given)
+        except SubjectRefused as refusal:
+            if not refusal.is_error:
+                raise
+    if not ran:
+        raise refused
+    return ran, results
 
 
 def _exact_sums(

@@ -93,14 +93,22 @@ class SubjectRefused(Exception):
     """The subject did not load or run a model; the message is its own.
 
     Attributes:
-        is_unsupported: whether the subject does not support an operator, type or opset of the model.
-        is_error: whether the subject raised an error, as it does for inputs that do not fit.
+        verdict: the verdict on a case in which the subject does the same; `fail` for outputs that cannot be compared.
     """
 
-    def __init__(self, message: str, *, is_unsupported: bool = False, is_error: bool = False) -> None:
+    def __init__(self, message: str, verdict: Verdict = Verdict.FAIL) -> None:
         super().__init__(message)
-        self.is_unsupported = is_unsupported
-        self.is_error = is_error
+        self.verdict = verdict
+
+    @property
+    def is_unsupported(self) -> bool:
+        """Whether the subject does not support an operator, type or opset of the model."""
+        return self.verdict is Verdict.UNSUPPORTED
+
+    @property
+    def is_error(self) -> bool:
+        """Whether the subject raised an error, as it does for inputs that do not fit."""
+        return self.verdict is Verdict.ERROR
 
 
 @dataclass
@@ -176,9 +184,7 @@ def run_each(backend: Any, model: onnx.ModelProto, runs: Sequence[Sequence[Array
         prepared = call_running_subject(name, "load", lambda: backend.prepare(model, "CPU"))
         results = [call_running_subject(name, "run", partial(run, prepared, inputs)) for inputs in runs]
     except CaseEnded as ended:
-        verdict = ended.verdict
-        is_unsupported = verdict is Verdict.UNSUPPORTED
-        raise SubjectRefused(ended.message, is_unsupported=is_unsupported, is_error=verdict is Verdict.ERROR) from None
+        raise SubjectRefused(ended.message, ended.verdict) from None
     expected = model.graph.output
     for outputs in results:
         if len(outputs) != len(expected):

@@ -40,6 +40,7 @@ from conformance.exact.models.model_validity import model_violation
 from conformance.exact.reference.node_enclosures import NodeScope, answer_of, enclose, outputs_of_model, round_each_node
 from conformance.exact.reference.numbers.enclosure import Enclosure, Tensor, admissible_mask, hull
 from conformance.exact.reference.oracle import EVALUATION_ERRORS, Answer, evaluate, quiet_evaluation
+from conformance.own.graphs.random_values import RANDOM_OPERATORS
 from conformance.own.graphs.tensor_borders import with_tensors
 from conformance.own.model_cases.case_operands import hard_data_sets
 from conformance.own.model_cases.earlier_answers import CaseComputation, EarlierAnswers
@@ -64,11 +65,6 @@ HARD_TAG = "hard"
 
 DRAWN_TAG = "drawn"
 """Tag of a case of a drawn node, see `drawn_cases`."""
-
-RANDOM_OPERATORS = frozenset(
-    ("Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike")
-)
-"""Operators whose outputs are random numbers."""
 
 TENSORS_TAG = "of-tensors"
 """Tag of a case whose model makes sequences or optionals from tensors, because the files of a case have tensors."""

@@ -12,7 +12,6 @@ import onnx
 from onnx import helper
 
 from conformance.base.errors import SubjectError
-from conformance.base.verdicts import Verdict
 from conformance.exact.models.model_building import build_model, make_value_info
 from conformance.own.graphs.intermediate_values import SubjectRefused
 from conformance.studies.census.float_ordinals import FLOAT_TYPES
@@ -107,7 +106,7 @@ class QueryClient:
             outputs = call_running_subject(self.subject.id, "run", lambda: self._run(node, X))
         except CaseEnded as ended:
             self.prepared = {}
-            raise SubjectRefused(ended.message, is_unsupported=ended.verdict is Verdict.UNSUPPORTED) from None
+            raise SubjectRefused(ended.message, ended.verdict) from None
         if not isinstance(outputs, list | tuple) or len(outputs) != 1 or not hasattr(outputs[0], "dtype"):
             raise SubjectRefused("returns something other than one tensor")
         Y: Array = outputs[0]
