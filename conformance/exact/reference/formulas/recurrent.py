@@ -257,7 +257,10 @@ def in_eight_bits(X: T) -> T:
 
 
 def _recurrent(node: Node, inputs: Sequence[T | Array | None]) -> list[T]:
-    """Return the outputs of a recurrent operator. Elements without a bound because exponentials overflow are open."""
+    """Return the outputs of a recurrent operator. Elements without a bound because exponentials overflow are open.
+
+    In the first step with an overflow, they are NaN or the result of the function, see `_first_overflows`.
+    """
     results = _outputs(node, inputs)
     if is_strict() or not any(isinstance(each, Enclosure) and np.isinf(each.error).any() for each in results):
         return results
@@ -266,16 +269,60 @@ def _recurrent(node: Node, inputs: Sequence[T | Array | None]) -> list[T]:
         others = _outputs(node, inputs)
     finally:
         _has_exponentials.reset(token)
-    return [_open_by_exponentials(each, other) for each, other in zip(results, others, strict=True)]
+    firsts = _first_overflows(node, inputs, results[0], others[0])
+    return [_open_by_exponentials(*each) for each in zip(results, others, firsts, strict=False)]
 
 
-def _open_by_exponentials(X: T, other: T) -> T:
-    """Return a tensor whose elements are open if they have a bound only without the exponentials of the page."""
+def _open_by_exponentials(X: T, other: T, is_first: Array) -> T:
+    """Return a tensor whose elements are open if they have a bound only without the exponentials of the page.
+
+    Those of `is_first` keep that bound, and may be NaN.
+    """
     if not isinstance(X, Enclosure) or not isinstance(other, Enclosure):
         return X
     known = False if X.unspecified is None else X.unspecified
     unbounded = np.isinf(X.error) & np.isfinite(other.error)
-    return cast("T", X.leave_open(unbounded | known, "overflow of an exponential") if unbounded.any() else X)
+    if not unbounded.any():
+        return X
+    left_open = X.leave_open(unbounded | known, "overflow of an exponential")
+    is_narrow = unbounded & is_first
+    value, error = (
+        np.where(is_narrow, one, whole)
+        for one, whole in ((other.value, left_open.value), (other.error, left_open.error))
+    )
+    return cast("T", replace(left_open, value=value, error=error))
+
+
+def _first_overflows(node: Node, inputs: Sequence[T | Array | None], Y: T, other: T) -> list[Array]:
+    """Return where the elements of the outputs Y, Y_h and Y_c belong to the first step in which exponentials overflow.
+
+    There, the quotient of the page for Tanh makes NaN, and any other form the result of the function. In later steps, a
+    NaN of the state may become another number: kernels limit the operands of activations. No element does if Softplus,
+    whose exponential makes an infinity, is an activation.
+    """
+    has_softplus = "Softplus" in node.attributes.get("activations", ())
+    if has_softplus or not isinstance(Y, Enclosure) or not isinstance(other, Enclosure):
+        return [np.zeros((), bool)] * 3
+    by_batch = node.attributes.get("layout", 0)
+    unbounded = np.isinf(Y.error) & np.isfinite(other.error)
+    by_step = unbounded.transpose(1, 2, 0, 3) if by_batch else unbounded
+    is_affected: Array = np.any(by_step, axis=-1)  # step, direction, batch
+    steps = len(is_affected)
+    lengths = inputs[4] if len(inputs) > 4 else None
+    ends = np.full(is_affected.shape[2], steps) if lengths is None else np.asarray(integers(cast("Any", lengths)))
+    is_first = np.zeros_like(is_affected)
+    is_final = np.zeros(is_affected.shape[1:], bool)
+    for direction, order in enumerate(DIRECTIONS[node.attributes.get("direction", "forward")]):
+        before = np.zeros(is_affected.shape[2], bool)
+        for step in range(steps)[::order]:
+            is_first[step, direction] = is_affected[step, direction] & ~before
+            before |= is_affected[step, direction]
+        last = ends - 1 if order > 0 else np.zeros_like(ends)
+        is_final[direction] = is_first[np.maximum(last, 0), direction, np.arange(len(last))]
+    whole, final = is_first[..., None], is_final[..., None]
+    if by_batch:
+        whole, final = whole.transpose(2, 0, 1, 3), np.swapaxes(final, 0, 1)
+    return [whole, final, final]
 
 
 def _outputs(node: Node, inputs: Sequence[T | Array | None]) -> list[T]:

@@ -343,6 +343,18 @@ def test_recurrent_operator_admits_the_form_of_tanh_on_its_page_at_must_only() -
     assert not admissible_mask(form + np.float32(1e-6), Y).any()
 
 
+@pytest.mark.parametrize(("direction", "first"), [("forward", 0), ("reverse", 1)])
+def test_first_overflow_in_a_cell_makes_nan_or_the_result_of_the_function(direction: str, first: int) -> None:
+    X, W, R = np.float32([[[-1000]], [[-1000]]]), np.float32([[[1]]]), np.float32([[[0.5]]])
+    node = Node("RNN", ("X", "W", "R"), ("Y", "Y_h"), {"hidden_size": 1, "direction": direction}, 22)
+    Y, Y_h = enclose_node(node, [X, W, R])
+    found = [admissible_mask(np.full(Y.shape, each, np.float32), Y).ravel().tolist() for each in (-1, np.nan, 777)]
+    assert found == [[True, True], [True, True], [first == 1, first == 0]]
+    assert admissible_mask(np.full(Y_h.shape, 777, np.float32), Y_h).all()
+    single = enclose("RNN", X[:1], W, R, hidden_size=1)
+    assert not admissible_mask(np.full(single.shape, 777, np.float32), single).any()
+
+
 def test_limit_of_a_recurrent_operator_may_be_rounded_to_the_type() -> None:
     X, W, R = np.float16([[[4]]]), np.float16([[[1]]]), np.float16([[[0]]])
     Y = enclose("RNN", X, W, R, hidden_size=1, activations=["Elu"], clip=float(np.float32(0.8)))
