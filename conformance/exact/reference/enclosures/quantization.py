@@ -179,7 +179,7 @@ def _dequantize(node: Node, inputs: Sequence[Tensor]) -> Enclosure:
     if given_zero is not None:
         # the difference of integers is exact; that of other numbers is a number of the output's type
         zero = _spread(enclose_values(given_zero, to), node, X.shape)
-        exact = Enclosure.exact(difference.value - zero.value, to)
+        exact = replace(difference, value=difference.value - zero.value, error=difference.error + zero.error)
         difference = exact if is_integer(X.dtype) else difference - zero
     has_all_integers = is_integer(X.dtype) and X.dtype.itemsize <= 2 and to == FLOAT
     if is_integer(X.dtype) and not has_all_integers and to == FLOAT:  # float lacks some integers of 32 bits
