@@ -47,10 +47,10 @@ from conformance.own.graphs.intermediate_values import (
     constant_text,
     declaration_text,
     expose_values,
+    random_values,
     run_once,
     set_data_folder,
 )
-from conformance.own.graphs.random_values import random_values
 from conformance.own.graphs.reading import LoadedModel
 from conformance.own.graphs.tensor_borders import with_tensor_inputs
 from conformance.run.diagnosis.node_diagnosis import NodeResult, mistake_of_results, mistake_text

@@ -26,10 +26,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from conformance.base.verdicts import Verdict
-from conformance.exact.models.arrays import Array, copy_of_value, dtype_of, have_same_bits, is_floating, is_text
+from conformance.exact.models.arrays import (
+    Array,
+    array_of,
+    copy_of_value,
+    dtype_of,
+    have_same_bits,
+    is_floating,
+    is_text,
+)
 from conformance.exact.models.external_data import mapped_bytes
-from conformance.exact.models.graphs import constant_names, is_operator, names_taken_by
-from conformance.exact.models.input_files import DeclaredInput, initializer_arrays, required_input_names
+from conformance.exact.models.graphs import constant_names, is_operator, iter_nodes, names_taken_by, subgraphs_of
+from conformance.exact.models.input_files import (
+    DeclaredInput,
+    constant_node_values,
+    initializer_arrays,
+    required_input_names,
+)
 from conformance.own.graphs.cutting import single_node_model, with_outputs
 from conformance.subjects.calling.request import CaseEnded, call_running_subject, suite_code
 from conformance.subjects.calling.subject_loading import ConfiguredBackend
@@ -38,6 +51,7 @@ from conformance.subjects.isolation.proxies import BackendProxy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
     from pathlib import Path
 
     import onnx
@@ -539,3 +553,36 @@ def _cut(backend: Any, model: onnx.ModelProto, known: _GrowingValues, progress: 
         obtained = _arrays_by_name((value.name for value in single.graph.output), results)
         known.add(obtained, Exposure.CUT)
         total += sum(array.nbytes for array in obtained.values())
+
+
+RANDOM_OPERATORS = frozenset(
+    ("Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike")
+)
+"""Operators whose pages state a distribution. A seed starts the generator, and the next run continues it."""
+
+
+def random_values(graph: onnx.GraphProto) -> set[str]:
+    """Return the names of the values of a main graph that depend on random numbers."""
+    inferring = _false_constants(graph)
+    found: set[str] = set()
+    for node in graph.node:
+        inner = (each for subgraph in subgraphs_of(node) for each in iter_nodes(subgraph))
+        is_random = any(_draws(each, inferring) for each in (node, *inner))
+        if is_random or not found.isdisjoint(names_taken_by(node)):
+            found.update(name for name in node.output if name)
+    return found
+
+
+def _draws(node: onnx.NodeProto, inferring: AbstractSet[str]) -> bool:
+    """Return whether a node draws random numbers; Dropout does so in training."""
+    if is_operator(node, "Dropout"):
+        return len(node.input) > 2 and bool(node.input[2]) and node.input[2] not in inferring
+    return is_operator(node, *RANDOM_OPERATORS)
+
+
+def _false_constants(graph: onnx.GraphProto) -> set[str]:
+    """Return the names of the constants of one element that are false; Dropout with one as its mode infers."""
+    modes = {each.input[2] for each in iter_nodes(graph) if is_operator(each, "Dropout") and len(each.input) > 2}
+    given = {each.name: array_of(each) for each in graph.initializer if each.name in modes}
+    values = {**given, **(constant_node_values(graph) if modes else {})}
+    return {name for name in modes & values.keys() if not values[name].any()}

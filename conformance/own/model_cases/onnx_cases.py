@@ -40,7 +40,7 @@ from conformance.exact.models.model_validity import model_violation
 from conformance.exact.reference.node_enclosures import NodeScope, answer_of, enclose, outputs_of_model, round_each_node
 from conformance.exact.reference.numbers.enclosure import Enclosure, Tensor, admissible_mask, hull
 from conformance.exact.reference.oracle import EVALUATION_ERRORS, Answer, evaluate, quiet_evaluation
-from conformance.own.graphs.random_values import RANDOM_OPERATORS
+from conformance.own.graphs.intermediate_values import RANDOM_OPERATORS
 from conformance.own.graphs.tensor_borders import with_tensors
 from conformance.own.model_cases.case_operands import hard_data_sets
 from conformance.own.model_cases.earlier_answers import CaseComputation, EarlierAnswers

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -82,3 +82,60 @@ def test_enclosure_contains_exact_value_and_has_at_most_twice_its_bound(
 
 def test_every_shared_formula_is_evaluated_in_both_ways() -> None:
     assert set(FORMULAS) <= set(BOTH)
+
+
+OF_INTEGERS = ["DequantizeLinear", "Pad", "QLinearConv", "Resize", "Slice", "TensorScatter"]
+"""Operators whose integers, scales or sizes may be rounded before."""
+
+
+def with_one_uncertain(node: DrawnNode) -> Iterator[tuple[str, Array, Array]]:
+    """Yield each operand of numbers of float or of integers, and the distance of the numbers that it may be."""
+    for name, array in node.operands.items():
+        if array.dtype == np.float32 and (np.abs(array) < 1e37).all():
+            yield name, array, np.abs(array) / 64
+        elif array.dtype.kind in "iu" and array.size and np.abs(array.astype(np.float64)).max() < 100:
+            yield name, array, np.ones(array.shape)
+
+
+@pytest.mark.parametrize(
+    "operator",
+    [pytest.param(name, marks=[pytest.mark.long] * (name not in OF_INTEGERS)) for name in sorted(declarations())],
+)
+def test_results_of_uncertain_operands_contain_those_of_each_number(operator: str) -> None:
+    """A model is judged from its inputs: the operands of its nodes are known up to their rounding."""
+    for seed in range(4):
+        with suppress(InvalidNodeError):
+            node = draw_node(operator, str(seed))
+            for name, array, distance in with_one_uncertain(node):
+                assert_contains_both_ends(node, name, array, distance)
+
+
+def assert_contains_both_ends(node: DrawnNode, name: str, array: Array, distance: Array) -> None:
+    scope = NodeScope.of(node.model)
+    uncertain = Enclosure(array.astype(np.float64), distance.astype(np.float64), array.dtype)
+
+    def results(value: Any) -> list[Any]:
+        """Return no results if none is judged: an error of the reference is no verdict."""
+        with suppress(Exception), np.errstate(all="ignore"):
+            return enclose(scope, node.proto, {**node.operands, name: value})
+        return []
+
+    wide = results(uncertain)
+    for sign in (-1, 1):
+        other = (array + sign * distance).astype(array.dtype)
+        if array.dtype.kind == "u" and (array == 0).any() and sign < 0:
+            continue
+        for expected, result in zip(wide, results(other), strict=False):
+            assert contains(expected, result), (name, sign)
+
+
+def contains(wide: Any, narrow: Any) -> bool:
+    """Return whether a result contains the middle of another one."""
+    middle = narrow.value if isinstance(narrow, Enclosure) else narrow
+    if not isinstance(wide, Enclosure):
+        return np.array_equal(wide, middle, equal_nan=getattr(wide, "dtype", np.dtype(object)).kind == "f")
+    assert np.shape(middle) == wide.shape
+    with np.errstate(invalid="ignore"):
+        distance = np.abs(middle.astype(np.float64) - wide.value)
+    far = distance > wide.error * (1 + 1e-6) + np.abs(wide.value) * 1e-6
+    return not (far & np.isfinite(wide.value) & (middle != wide.value) & ~np.bool_(wide.unspecified is not None)).any()

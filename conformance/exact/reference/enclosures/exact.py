@@ -11,9 +11,11 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import onnx
 
 from conformance.base.verdicts import Unsupported
 from conformance.exact.models.arrays import format_of, is_computed, type_name
+from conformance.exact.models.graphs import normal_domain
 from conformance.exact.reference.enclosures.casts import CASTS_OF_KNOWN
 from conformance.exact.reference.enclosures.decisions import decide
 from conformance.exact.reference.enclosures.movement import ELEMENT_DECISIONS, ELEMENT_MOVEMENTS
@@ -102,7 +104,14 @@ def evaluate(node: Node, arrays: Sequence[Array | None]) -> list[Array]:
 
 
 def _move(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
-    """Apply an operator that moves elements to the values and to the bounds."""
+    """Apply an operator that moves elements to the values and to the bounds.
+
+    Raises:
+        Unsupported: an operand that decides the positions is not known, such as indices that were rounded.
+    """
+    for place, tensor in enumerate(inputs):
+        if isinstance(tensor, Enclosure) and not tensor.is_exact and not _is_moved(node, place):
+            raise Unsupported("rounding of an input decides the result")
     moved = next(tensor for tensor in inputs if isinstance(tensor, Enclosure))
     if node.op_type == "Identity":
         return [moved]
@@ -112,21 +121,35 @@ def _move(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     parts = []
     for attribute in ("value", "error"):
         arrays = [
-            (getattr(tensor, attribute) if isinstance(tensor, Enclosure) else _values(tensor, attribute))
-            for tensor in inputs
+            getattr(tensor, attribute)
+            if isinstance(tensor, Enclosure)
+            else _values(tensor, attribute, moved.value.dtype if _is_moved(node, place) else None)
+            for place, tensor in enumerate(inputs)
         ]
         parts.append(evaluate(node, arrays))
     return [
-        Enclosure(value, error, moved.dtype) if value.dtype == np.float64 else value
+        Enclosure(value, error, moved.dtype) if value.dtype in (np.float64, moved.value.dtype) else value
         for value, error in zip(*parts, strict=True)
     ]
 
 
-def _values(tensor: Array | None, attribute: str) -> Array | None:
-    """Return the values, or the bounds, of a tensor that is no enclosure; integers are shapes, axes or indices."""
-    if tensor is None or not is_computed(tensor.dtype):
+def _is_moved(node: Node, place: int) -> bool:
+    """Return whether the elements of an operand are moved: it has the type of the first one, as in Concat or Where."""
+    domain = normal_domain(node.domain)
+    if not place or not onnx.defs.has(node.op_type, domain):
+        return not place
+    formal = onnx.defs.get_schema(node.op_type, max_inclusive_version=node.opset, domain=domain).inputs
+    return bool(formal[min(place, len(formal) - 1)].type_str == formal[0].type_str)
+
+
+def _values(tensor: Array | None, attribute: str, dtype: np.dtype[Any] | None) -> Array | None:
+    """Return the values in a type, or the bounds, of a tensor that is no enclosure.
+
+    Without a type, the tensor has shapes, axes or indices, and is returned.
+    """
+    if tensor is None or dtype is None:
         return tensor
-    return tensor.astype(np.float64) if attribute == "value" else np.zeros(tensor.shape)
+    return tensor.astype(dtype) if attribute == "value" else np.zeros(tensor.shape)
 
 
 def _enclosures(inputs: Sequence[Tensor]) -> list[Enclosure]:

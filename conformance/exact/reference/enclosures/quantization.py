@@ -303,6 +303,7 @@ def _requantize(sums: Enclosure, scales: Sequence[Enclosure], zero: Tensor, node
         multiplier=lambda: sums * ((first * second) / last),
     )
     is_exact = (sums.error == 0) & _is_exact_in_any_order(sums.value, first.value, second.value, last.value)
+    is_exact &= (first.error == 0) & (second.error == 0) & (last.error == 0)
     quotient = replace(quotient, error=np.where(is_exact, 0.0, quotient.error))
     offset = enclose_values(as_scalar(known_elements(zero)), FLOAT)
     return quantize(quotient, offset, zero.dtype, node, are_ties_open=node.op_type == "QLinearConv")

@@ -14,7 +14,14 @@ from conformance.exact.models.arrays import format_of
 from conformance.exact.reference.enclosures.regions import cubic_weights, nearest_elements
 from conformance.exact.reference.formulas.elementwise import tensor
 from conformance.exact.reference.formulas.linear import distinct_axes
-from conformance.exact.reference.numbers.enclosure import Enclosure, admit, hull, is_strict, leave_to_readings
+from conformance.exact.reference.numbers.enclosure import (
+    Enclosure,
+    admit,
+    hull,
+    is_strict,
+    known_elements,
+    leave_to_readings,
+)
 from conformance.exact.reference.tolerances import TIE_DISTANCE
 
 if TYPE_CHECKING:
@@ -35,7 +42,7 @@ def _sizes_and_scales(
     """
     if _is_legacy(node):
         given = inputs[1] if len(inputs) > 1 else None
-        scales = [float(s) for s in node.attributes["scales"]] if given is None else list(tensor(given).value)
+        scales = [float(each) for each in (node.attributes["scales"] if given is None else known_elements(given))]
         return [int(size * scale) for size, scale in zip(shape, scales, strict=True)], scales, scales
     sizes = inputs[3] if len(inputs) > 3 else None
     if isinstance(sizes, np.ndarray) and sizes.size:
@@ -49,7 +56,7 @@ def _sizes_and_scales(
         shared = min(ratios) if policy == "not_larger" else max(ratios)
         wanted = [floor(shared * old + 0.5) for old in shape]
         return wanted, [new / old for new, old in zip(wanted, shape, strict=True)], [shared] * len(wanted)
-    scales = [float(scale) for scale in tensor(inputs[2]).value]
+    scales = [float(scale) for scale in known_elements(inputs[2])]
     parts = _regions(node, inputs, len(scales))
     if any(end - start != 1 for start, end in parts):
         raise Unsupported("Resize that crops by scales: the page and onnx's shape inference state different sizes")
@@ -75,7 +82,7 @@ def _regions(node: Node, inputs: Sequence[Tensor], count: int) -> list[tuple[flo
     """Return the normalized start and end of the region of each axis."""
     if node.attributes.get("coordinate_transformation_mode") != _CROP:
         return [(0.0, 1.0)] * count
-    roi = tensor(inputs[1]).value.tolist()
+    roi = known_elements(inputs[1]).astype(np.float64).tolist()
     return list(zip(roi[:count], roi[count:], strict=True))
 
 

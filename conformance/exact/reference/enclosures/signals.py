@@ -16,7 +16,7 @@ from conformance.base.verdicts import Unsupported
 from conformance.exact.models.arrays import dtype_of, format_of, is_computed
 from conformance.exact.reference.formulas.elementwise import tensor
 from conformance.exact.reference.formulas.linear import integers
-from conformance.exact.reference.numbers.enclosure import Enclosure, is_strict
+from conformance.exact.reference.numbers.enclosure import Enclosure, is_strict, known_elements
 from conformance.exact.reference.tolerances import ROUNDINGS
 
 if TYPE_CHECKING:
@@ -130,10 +130,7 @@ def _mel_weight_matrix(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     The page states neither the distance of the edges on the mel scale nor how an edge becomes a bin: both are those of
     onnx's reference evaluator. An edge that rounding can move to another bin is not judged.
     """
-    given = [
-        None if each is None else np.asarray(each.value if isinstance(each, Enclosure) else each) for each in inputs
-    ]
-    bands, length, rate, low, high = (float(np.asarray(each).reshape(-1)[0]) for each in given)
+    bands, length, rate, low, high = (float(known_elements(each).reshape(-1)[0]) for each in inputs)
     dtype = dtype_of(node.attributes.get("output_datatype", 1))
     count = int(bands)
     ends = 2595 * np.log10(1 + np.array([low, high]) / 700)

@@ -286,10 +286,8 @@ def _open_by_exponentials(X: T, other: T, is_first: Array) -> T:
         return X
     left_open = X.leave_open(unbounded | known, "overflow of an exponential")
     is_narrow = unbounded & is_first
-    value, error = (
-        np.where(is_narrow, one, whole)
-        for one, whole in ((other.value, left_open.value), (other.error, left_open.error))
-    )
+    value = np.where(is_narrow, other.value, left_open.value)
+    error = np.where(is_narrow, other.error, left_open.error)
     return cast("T", replace(left_open, value=value, error=error))
 
 
@@ -319,10 +317,12 @@ def _first_overflows(node: Node, inputs: Sequence[T | Array | None], Y: T, other
             before |= is_affected[step, direction]
         last = ends - 1 if order > 0 else np.zeros_like(ends)
         is_final[direction] = is_first[np.maximum(last, 0), direction, np.arange(len(last))]
-    whole, final = is_first[..., None], is_final[..., None]
-    if by_batch:
-        whole, final = whole.transpose(2, 0, 1, 3), np.swapaxes(final, 0, 1)
-    return [whole, final, final]
+    whole = is_first[..., None]
+    final = is_final[..., None]
+    if not by_batch:
+        return [whole, final, final]
+    by_row = np.swapaxes(final, 0, 1)
+    return [whole.transpose(2, 0, 1, 3), by_row, by_row]
 
 
 def _outputs(node: Node, inputs: Sequence[T | Array | None]) -> list[T]:
