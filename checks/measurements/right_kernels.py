@@ -279,6 +279,16 @@ def convolution_by_tiles(x: Any, w: Any, b: Any = None) -> Any:
     return with_bias(y.transpose(0, 1, 2, 4, 3, 5).reshape(count, channels, 2 * height, 2 * width), b)
 
 
+def convolution_by_fourier_transforms(x: Any, w: Any, b: Any = None) -> Any:
+    """Return a convolution by Fourier transforms of the image, in the type of the input."""
+    requires(x.ndim == 4)
+    size = [image + kernel - 1 for image, kernel in zip(x.shape[2:], w.shape[2:], strict=True)]
+    height, width = (image - kernel + 1 for image, kernel in zip(x.shape[2:], w.shape[2:], strict=True))
+    products = np.fft.rfft2(x, size)[:, np.newaxis] * np.conj(np.fft.rfft2(w, size))
+    y = np.fft.irfft2(products.sum(axis=2), size)[..., :height, :width]
+    return with_bias(y.astype(x.dtype), b)
+
+
 def pooled(function: Kernel) -> Kernel:
     """Return a pooling of windows of two elements along each axis."""
 
@@ -314,6 +324,7 @@ def products() -> Iterator[RightKernel]:
     yield RightKernel("Conv", "places of the kernel", convolution_by_taps)
     like = {"like": [np.ones((1, 3, 6, 8), F), np.ones((2, 3, 3, 3), F), np.ones(2, F)]}  # few drawn shapes have tiles
     yield RightKernel("Conv", "Winograd", convolution_by_tiles, options=like)
+    yield RightKernel("Conv", "Fourier transforms", convolution_by_fourier_transforms)
     two = {"strides": [2, 2]}
     yield RightKernel("Conv", "strides", lambda x, w, b=None: convolution(x, w, b, stride=2), two)
     one = {"pads": [1, 1, 1, 1]}

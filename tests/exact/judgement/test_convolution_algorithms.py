@@ -155,3 +155,15 @@ class TestFourierTransforms:
         w[0, 0, 2, 2] = 0
         lost = convolve_by_fourier_transforms(x, w, is_transposed=operator != "Conv")
         assert judge(operator, [x, self.operands(operator)[1]], [lost]).is_wrong
+
+
+def test_transform_of_an_image_may_overflow_although_no_product_does():
+    x = np.ones((1, 1, 4, 4), F)
+    x[0, 0, 0, :2] = 3e38
+    w = np.full((1, 1, 1, 1), 1e-30, F)
+    with np.errstate(all="ignore"):
+        y = convolve_by_fourier_transforms(x, w)
+    assert not np.isfinite(y).any()
+    assert not judge("Conv", [x, w], [y]).is_wrong
+    x[0, 0, 0, :2] = 3e37
+    assert judge("Conv", [x, w], [convolve_by_fourier_transforms(x, w)])

@@ -429,7 +429,7 @@ def _with_transforms(node: Node, products: T, X: T, W: T, pads: Pads) -> T:
         for form in forms_of("Conv", current_level()):
             if form == "tiles" and is_plain and max(kernel, default=1) >= 3:
                 reached = _reach_of_tiles(kernel, X.magnitude, filters, pads)
-            elif form == "transforms" and prod(kernel) > 1:
+            elif form == "transforms" and prod((*kernel, *X.shape[2:])) > 1:
                 reached = _reach_of_image(extents(node, kernel), X.magnitude, filters, float(limits.largest))
             else:
                 continue
@@ -480,8 +480,12 @@ def _reach_of_image(kernel: Sequence[int], X: Array, filters: Array, largest: fl
     length = prod(size + extent - 1 for size, extent in zip(X.shape[2:], kernel, strict=True))
     roundings = ROUNDINGS["stage of a convolution"] * log2(length)
     reached = roundings * _filtered(X.max(axis=axes, keepdims=True, initial=0.0), filters)
-    transformed = length * _filtered(X.sum(axis=axes, keepdims=True), filters)
-    return np.where(transformed <= largest, reached, np.inf)
+    sums = X.sum(axis=axes, keepdims=True)
+    transformed = length * _filtered(sums, filters)
+    grouped = sums.reshape(len(X), len(filters), -1).max(axis=-1, initial=0.0)
+    every = np.maximum(grouped[:, :, np.newaxis], filters.max(axis=-1, initial=0.0))
+    is_finite = (transformed <= largest) & (every.reshape(transformed.shape) <= largest)
+    return np.where(is_finite, reached, np.inf)
 
 
 def _filtered(X: Array, filters: Array) -> Array:
