@@ -109,12 +109,10 @@ def test_probes_judge_each_distinct_node_once_and_leave_open_what_the_page_leave
     assert verdicts["Mul"] is verdicts["Gather"] is NodeVerdict.CORRECT
 
 
-def test_probes_of_a_refusing_subject_are_not_judged(path: Path) -> None:
+def test_node_is_judged_on_the_hard_values_that_the_subject_does_not_refuse(path: Path) -> None:
     found = audit(path, RefusesInfinities)
-    reasons = {each.node.op_type: each.node.reason for each in found.probes if not each.probes}
-    assert "no infinities" in reasons["Mul"]
-    assert found.wrong_probes == []
-    assert not found.has_faults
+    assert 0 < {each.node.op_type: each.probes for each in found.probes}["Mul"] < 5
+    assert [each.node.op_type for each in found.wrong_probes] == ["Round"]
 
 
 def test_node_too_large_for_hard_values_without_exact_sums_is_not_probed(tmp_path: Path) -> None:
