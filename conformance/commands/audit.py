@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from conformance.own.audit.audit_session import SubjectAudit
-    from conformance.own.audit.model_audit import AuditObserver, PreparedAudit
+    from conformance.own.audit.model_audit import AuditObserver, ModelAudit, PreparedAudit
 
 
 @add_options
@@ -60,7 +60,6 @@ def audit(
     deterministic, 2 for a wrong command line or file.
     """
     from conformance.base.jobs.process_pool import create_workers
-    from conformance.own.audit.audit_cases import write_cases
     from conformance.own.audit.audit_report import AuditOutcome
     from conformance.own.audit.audit_results import CORPUS, report_audit
     from conformance.own.audit.model_audit import AuditRequest, prepare_audit
@@ -101,14 +100,26 @@ def audit(
     has_reports = bool(reports.paths or expectations)
     reported = report_audit(result, reports, expectations) if has_reports else result.unreported
     # the corpus is last: an interrupted command can be repeated, and replaces a report, but not a corpus
-    if output is not None and write_cases(output, (case for each in result.audits for case in each.cases)):
-        show(f"Wrote {output}.")
+    if output is not None:
+        _write_cases(output, result, show)
     print_written_reports(reports)
     for reason in reported.reasons:
         show_outcome(f"  {reason}")
     show_outcome(reported.summary)
     if reported.outcome is AuditOutcome.FAILED:
         raise typer.Exit(ExitStatus.FAILS)
+
+
+def _write_cases(output: Path, result: ModelAudit, show: Callable[[str], None]) -> None:
+    """Write the wrong nodes as cases, and show how many of them cannot be cases."""
+    from conformance.own.audit.audit_cases import write_cases
+
+    cases = [case for each in result.audits for case in each.cases]
+    if write_cases(output, cases):
+        show(f"Wrote {output}.")
+    wrong = sum(len(each.wrong_nodes) + len(each.wrong_probes) for each in result.audits)
+    if len(cases) < wrong:
+        show(f"wrong nodes that are no cases: {wrong - len(cases)} (too many, or a value is unknown or no tensor)")
 
 
 def _check_options(needing_subject: Mapping[str, object], *, has_outputs: bool) -> None:

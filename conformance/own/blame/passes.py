@@ -128,7 +128,9 @@ class PassSearch:
     def _find(self) -> FoundPasses:
         passes = self._lowest_level() if self.passes.takes_disabled else self.passes
         if passes is None:
-            return self._none("the difference stays with all graph optimizations disabled")
+            return self._none(
+                f"the difference stays with all graph optimizations of {self.passes.subject.text} disabled"
+            )
         if not self._keeps(passes.choose(passes.names)):
             return self._none("the difference does not come if all passes are chosen by name")
         if self._keeps(passes.choose([])):

@@ -385,6 +385,13 @@ def _body_inputs(node: onnx.NodeProto, values: Mapping[str, Typed]) -> Iterator[
             yield replace(each, shape=(*each.shape[:place], *each.shape[place + 1 :]))
 
 
+COUNTED = ("Compress", "NonMaxSuppression", "NonZero", "Unique")
+"""Operators whose numbers of results depend on values."""
+
+COUNT = 2
+"""The number of results of such a node for the nodes that take them."""
+
+
 def infer(
     model: onnx.ModelProto, nodes: Sequence[onnx.NodeProto], values: Mapping[str, TypedValue]
 ) -> list[TypedValue | None]:
@@ -410,6 +417,11 @@ def infer(
     except Exception:  # noqa: BLE001 - onnx raises errors of several kinds
         return [None for _ in names]
     known = {value.name: value for value in (*inferred.graph.value_info, *inferred.graph.output)}
+    counted = {name for node in nodes if is_operator(node, *COUNTED) for name in node.output}
+    for name in counted & known.keys():
+        for size in known[name].type.tensor_type.shape.dim:
+            if not size.HasField("dim_value"):
+                size.dim_value = COUNT
     return [_typed_value(known[name]) if name in known else None for name in names]
 
 

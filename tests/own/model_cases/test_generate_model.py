@@ -451,3 +451,13 @@ def test_nodes_after_texts_and_attributes_of_fixed_sizes_have_cases(command, her
     assert {each["tags"][0] for each in documents(here / "cases")} == {"StringNormalizer", "LinearClassifier"}
     assert command("generate", *given[:2], "--output", "drawn").status == 0
     assert {each["tags"][0] for each in documents(here / "drawn")} >= {"StringNormalizer"}
+
+
+def test_operators_whose_counts_depend_on_values_and_those_after_them_have_cases(command, here):
+    text = """<ir_version: 8, opset_import: ["": 17]> g (float[N, 6] x) => (float[n] y) {
+        large = Relu (x) places = NonZero (large) rows = Transpose (places) y = GatherND (x, rows)
+    }"""
+    onnx.save(onnx.parser.parse_model(text), here / "counts.onnx")
+    assert command("generate", "--model", "counts.onnx", "--output", "cases").status == 0
+    names = {folder.name.split("_")[2] for folder in (here / "cases/node").iterdir()}
+    assert names >= {"nonzero", "transpose", "gathernd"}
