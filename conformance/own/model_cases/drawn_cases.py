@@ -88,8 +88,8 @@ MAX_SIZE_BESIDE = 3
 AXES_OF_DOTS = 2
 """Number of the axes `S...` of which each is long in a case; the others are like them."""
 
-NAMED_ENOUGH = 3
-"""Number of nodes with the long axis that their attribute names from which the first with an answer is taken."""
+NAMED_ENOUGH = 6
+"""Number of nodes from which one with different outputs is taken."""
 
 LONG_ATTEMPTS = 40
 """Number of nodes that are drawn for a long axis: most have too many elements, or name another axis."""
@@ -248,11 +248,17 @@ def sized_cases(
                 if what in known.values():
                     continue
                 name = what.lower() if what.lower() not in known else f"{what.lower()}_2"
-                if case := _case_of_size(
-                    operator, plain if what.startswith("long") else chosen, what, name, size_of, earlier
-                ):
+                options = (plain, chosen) if what.startswith("long") else (chosen,)
+                if case := _case_of_size(operator, options, what, name, size_of, earlier):
                     known[name] = what
                     yield GENERATOR, case
+
+
+def _varies(case: Case) -> bool:
+    """Return whether an output has different elements: IsNaN of halves, for example, does not."""
+    return any(
+        answer.expected.size and (answer.expected != answer.expected.flat[0]).any() for answer in case.answers[0]
+    )
 
 
 def _has_any_rank(declaration: OperatorDeclaration) -> bool:
@@ -294,12 +300,31 @@ def _size_names(operator: str, chosen: Mapping[str, int]) -> list[str]:
 
 
 def _case_of_size(
-    operator: str, chosen: Mapping[str, int], what: str, name: str, size_of: SizeOf, earlier: EarlierAnswers | None
+    operator: str,
+    options: Sequence[Mapping[str, int]],
+    what: str,
+    name: str,
+    size_of: SizeOf,
+    earlier: EarlierAnswers | None,
 ) -> Case | None:
     """Return the case `name` of a rank or of a long axis; None if no drawn node has it and an answer.
 
-    A node whose attribute or operand names the long axis goes first.
+    A node whose attribute or operand names the long axis goes first, and one whose outputs vary before all others.
     """
+    alike: Case | None = None
+    for chosen in options:
+        for drawn in _nodes_of_size(operator, chosen, what, size_of):
+            with suppress(Unsupported):
+                case = drawn_case(f"test_{operator.lower().replace('.', '_')}_ours_{name}", drawn, earlier)
+                if _varies(case):
+                    return case
+                if alike is None and all(answer.expected.size for answer in case.answers[0]):
+                    alike = case
+    return alike
+
+
+def _nodes_of_size(operator: str, chosen: Mapping[str, int], what: str, size_of: SizeOf) -> list[DrawnNode]:
+    """Return some drawn nodes of a rank or with a long axis, those whose attribute or operand names the axis first."""
     is_long = what.startswith("long")
     named: list[DrawnNode] = []
     others: list[DrawnNode] = []
@@ -316,12 +341,7 @@ def _case_of_size(
                 (named if not is_long or _is_along_axis(drawn) else others).append(drawn)
         if len(named) == NAMED_ENOUGH:
             break
-    for drawn in [*named, *others][:ATTEMPTS]:
-        with suppress(Unsupported):
-            case = drawn_case(f"test_{operator.lower().replace('.', '_')}_ours_{name}", drawn, earlier)
-            if all(answer.expected.size for answer in case.answers[0]):
-                return case
-    return None
+    return [*named, *others][:NAMED_ENOUGH]
 
 
 def _is_along_axis(drawn: DrawnNode) -> bool:

@@ -366,6 +366,13 @@ def test_sized_cases_of_long_axes_have_the_axis_of_the_attribute(operator):
         assert case.data_sets[0][0].shape[axis] == 331
 
 
+def test_sized_cases_of_long_axes_have_outputs_that_vary():
+    found = {case.id: case for _, case in sized_cases({"IsNaN"})}
+    for name in ("long_s1", "long_s2"):
+        (answer,) = found[f"test_isnan_ours_{name}"].answers[0]
+        assert {*answer.expected.flat} == {True, False}
+
+
 def test_drawn_cases_that_cover_dimensions_have_hard_elements_too():
     seeds = drawn_case_seeds({"Equal"})["Equal"]
     cases = {case.id: case for _, case in drawn_cases({"Equal"})}
