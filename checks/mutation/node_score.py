@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import onnx
 
-from checks.mutation.mutant_pairs import with_pairs
+from checks.mutation.mutant_pairs import PAIR, with_pairs
 from conformance.base.errors import ConformanceError
 from conformance.base.serialization.printable_text import print_line, print_notice
 from conformance.base.verdicts import Level
@@ -34,7 +34,7 @@ from conformance.run.judging.compare import is_acceptable
 from conformance.run.mutants.node_mutants import ADMISSIBLE, EQUIVALENT, differs_where_determined, node_mutants
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from conformance.corpus.cases.case_loading import LoadedCase
     from conformance.corpus.cases.corpus import Corpus
@@ -71,6 +71,11 @@ class OperatorScore:
     def share(self) -> float:
         """The share of the mutants that cases of level must detect."""
         return len(self.must) / max(len(self.mutants), 1)
+
+    def part(self, *, is_pair: bool) -> OperatorScore:
+        """Return the score of the pairs of a mutant and a condition, or of the other mutants."""
+        every = (self.mutants, self.refused, self.exercised, self.must, self.should)
+        return OperatorScore(*({id for id in each if (PAIR in id) == is_pair} for each in every))
 
     def row(self) -> dict[str, int]:
         """Return the counts."""
@@ -134,8 +139,10 @@ def score_corpus(corpus: Corpus, operators: Sequence[str] = ()) -> dict[str, Ope
     return {name: score for name, score in found.items() if score.mutants}
 
 
-def lines(scores: dict[str, OperatorScore], *, is_verbose: bool) -> Iterator[str]:
-    """Yield the report: a line for each operator, and the sums."""
+def lines(every: dict[str, OperatorScore], *, is_verbose: bool) -> Iterator[str]:
+    """Yield the report: a line for each operator, and the sums. Pairs are counted in the last line only."""
+    scores = {name: score.part(is_pair=False) for name, score in every.items()}
+    pairs = [score.part(is_pair=True) for score in every.values()]
     sums: dict[str, int] = defaultdict(int)
     yield f"{'operator':32} mutants exercised  must should"
     for name, score in scores.items():
@@ -147,21 +154,31 @@ def lines(scores: dict[str, OperatorScore], *, is_verbose: bool) -> Iterator[str
             yield from (f"    survives: {id}" for id in sorted(score.exercised - score.should))
             yield from (f"    at should only: {id}" for id in sorted(score.should - score.must))
             yield from (f"    not exercised: {id}" for id in sorted(score.mutants - score.exercised))
-    total = max(sums["mutants"], 1)
     low = [name for name, score in scores.items() if len(score.mutants) > MANY and score.share < LEAST_SHARE]
     yield (
-        f"{len(scores)} operators, {sums['mutants']} mutants: {sums['exercised']} ({sums['exercised'] / total:.1%})"
-        f" exercised, {sums['must']} ({sums['must'] / total:.1%}) detected at must, {sums['should']} at any level;"
-        f" operators with more than {MANY} mutants and less than {LEAST_SHARE:.0%} at must: {', '.join(low) or 'none'}"
+        f"{len(scores)} operators, {_shares(scores.values())}, {sums['should']} at any level; operators with more than"
+        f" {MANY} mutants and less than {LEAST_SHARE:.0%} at must: {', '.join(low) or 'none'}; pairs of a mutant and a"
+        f" condition: {_shares(pairs)}"
     )
+
+
+def _shares(scores: Collection[OperatorScore]) -> str:
+    """Return the number of mutants, and how many are exercised and detected at must."""
+    count, exercised, must = (
+        sum(len(getattr(each, name)) for each in scores) for name in ("mutants", "exercised", "must")
+    )
+    total = max(count, 1)
+    shown = [f"{number} ({number / total:.1%})" for number in (exercised, must)]
+    return f"{count} mutants: {shown[0]} exercised, {shown[1]} detected at must"
 
 
 PAGE = """# Mutants of all operators
 
 `nox -s node-score` writes this page. Each mutant is one mistake in one operator, made from the operator's schema. The
 cases are those of `onnx-conformance generate --onnx` whose model is one node. A mutant is exercised if it changes an
-output of a case of level `must` that the page determines. The percentages are those of all mutants. The training
-optimizers have a [corpus of their own](../mutation.json).
+output of a case of level `must` that the page determines. The percentages are those of all mutants. A pair is a mutant
+that counts again on the nodes that have a certain other attribute, input or rank. The training optimizers have a
+[corpus of their own](../mutation.json).
 
 {sums}
 
@@ -169,8 +186,8 @@ optimizers have a [corpus of their own](../mutation.json).
 effect, a version with the same meaning, and a change with which each node is invalid. A mistake in reading or returning
 NaN, infinities or large numbers is a mutant of the operators for which a case has such a value.
 
-| operator | mutants | exercised | detected at `must` | detected at any level | not detected at `must` |
-| --- | --- | --- | --- | --- | --- |
+| operator | mutants | exercised | detected at `must` | at any level | pairs at `must` | not detected at `must` |
+| --- | --- | --- | --- | --- | --- | --- |
 {rows}
 
 Mistakes that level `must` admits on purpose do not count:
@@ -187,10 +204,13 @@ Mistakes that change no output which the page of the operator determines are no 
 def page(scores: dict[str, OperatorScore]) -> str:
     """Return the page with the scores."""
     rows = []
-    for name, score in scores.items():
+    for name, every in scores.items():
+        score, pairs = every.part(is_pair=False), every.part(is_pair=True)
         row = score.row()
         left = ", ".join(id.removeprefix(f"{name}-").replace("-", " ") for id in sorted(score.mutants - score.must))
-        rows.append(f"| {name} | {row['mutants']} | {row['exercised']} | {row['must']} | {row['should']} | {left} |")
+        shares = f"{len(pairs.must)} of {len(pairs.mutants)}"
+        counts = [str(row[key]) for key in ("mutants", "exercised", "must", "should")]
+        rows.append(f"| {' | '.join((name, *counts, shares, left))} |")
     admissible = "\n".join(f"- {mistake}: {reason}" for mistake, reason in ADMISSIBLE.items())
     equivalent = "\n".join(
         f"- {operator} {mistake}: {reason}" for operator, own in EQUIVALENT.items() for mistake, reason in own.items()

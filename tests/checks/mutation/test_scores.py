@@ -13,6 +13,7 @@ from pass_cases import defined_pass_cases, optimizer_task
 
 from checks.mutation import choose_seeds
 from checks.mutation.choose_seeds import combinations_of, cover_dimensions, dimension_values
+from checks.mutation.node_score import OperatorScore, page
 from checks.mutation.pass_mutants import pass_mutants
 from checks.mutation.search_score import measure_search_score
 from checks.mutation.variant_sweep import NUMBER_OF_SWEEPS, RandomSetting, outputs_of, running_bounds, sweep
@@ -273,3 +274,12 @@ def test_combinations_have_pairs_of_different_dimensions():
     values = [("type T", "float"), ("rank", "1"), ("rank", "2")]
     pairs = {each for each in combinations_of(values) if isinstance(each[0], tuple)}
     assert pairs == {(values[0], values[1]), (values[0], values[2])}
+
+
+def test_node_score_counts_pairs_apart():
+    every = {"Abs-ignores-a", "Abs-ignores-a-with-b", "Abs-ignores-b"}
+    score = OperatorScore(every, exercised=every, must={"Abs-ignores-a"}, should={"Abs-ignores-a"})
+    assert score.part(is_pair=False).row() == {"mutants": 2, "exercised": 2, "must": 1, "should": 1}
+    assert score.part(is_pair=True).row() == {"mutants": 1, "exercised": 1, "must": 0, "should": 0}
+    (row,) = [line.split(" | ") for line in page({"Abs": score}).splitlines() if line.startswith("| Abs ")]
+    assert row[1:5] == ["2", "2", "1", "1"]
