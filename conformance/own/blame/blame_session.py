@@ -491,7 +491,9 @@ class Session:
             return
         fed_models = [fed.with_model(each.prepared) for each in (self.request.model, comparison.second_model.model)]
         targets = (comparison.first.target, comparison.second.target)
-        first, second = (known_values(*each, comparison.note) for each in zip(targets, fed_models, strict=True))
+        first, second = (
+            known_values([target], fed, comparison.note) for target, fed in zip(targets, fed_models, strict=True)
+        )
 
         def run(model: onnx.ModelProto, inputs: Mapping[str, Array]) -> Sequence[Array] | None:
             self.progress("trying values that both models have")

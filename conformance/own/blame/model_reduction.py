@@ -88,7 +88,7 @@ class DifferenceReduction:
             start: a smaller fed model of an earlier session; None to start with the whole model.
         """
         self._begun = time.monotonic()
-        whole, wanted, kept = self._first_output(whole)
+        whole, wanted, kept = self._first_output(whole, keeps_kind=True)
 
         def has_difference(fed: FedModel) -> bool:
             """Return whether a smaller model has the same difference; a rounding is another one than a fault.
@@ -110,6 +110,12 @@ class DifferenceReduction:
 
         first = start if start is not None and has_difference(start) else whole
         fed = self._reduce_while(has_difference, first, 1 / 3)
+        # a cut at a value that differs already keeps only the nodes before it: a missing box follows from a wrong score
+        single, difference, outcome = self._first_output(fed, keeps_kind=False)
+        if single is not fed and not outcome.is_open:
+            wanted = difference
+            kept = outcome
+            fed = self._reduce_while(has_difference, single, 1 / 3)
         _, outcome = self._judged(fed, 1 / 2)
         if not outcome.is_open or any(wanted.failures):
             return fed
@@ -120,11 +126,15 @@ class DifferenceReduction:
             return self._reduce_while(lambda fed: is_alike_and_admissible(self.comparison, fed, wanted), fed, 1)
         return fed
 
-    def _first_output(self, whole: FedModel) -> tuple[FedModel, Difference, BlameOutcome]:
+    def _first_output(self, whole: FedModel, *, keeps_kind: bool) -> tuple[FedModel, Difference, BlameOutcome]:
         """Return the model with one differing output, or the whole model, with its difference and who is wrong.
 
         The output is the one that the fewest nodes compute, if the answer for it is that for the whole model: the
         difference of another output may come from this one, and would keep the nodes of both.
+
+        Args:
+            whole: the model and its inputs.
+            keeps_kind: whether the difference must have the kind of that of the whole model.
         """
         wanted, outcome = self._judged(whole, SHARE_OF_WHOLE)
         names = [each.name for each in wanted.outputs]
@@ -134,7 +144,11 @@ class DifferenceReduction:
         for part in parts[:-1]:
             difference, found = self._judged(part, SHARE_OF_WHOLE)
             is_alike = wanted.is_alike(difference) and difference.is_finite == wanted.is_finite
-            if is_alike and found is not BlameOutcome.NOT_JUDGED and found.is_open == outcome.is_open:
+            if (
+                (is_alike or not keeps_kind)
+                and found is not BlameOutcome.NOT_JUDGED
+                and found.is_open == outcome.is_open
+            ):
                 return part, difference, found
         return whole, wanted, outcome
 
@@ -279,7 +293,8 @@ class Reducer:
             self._holds(parts.cut(nodes, values))
 
     def _known_values(self) -> dict[str, Array]:
-        return known_values(self.comparison.first.target, self._smallest, self.comparison.note)
+        subjects = (self.comparison.first.target, self.comparison.second.target)
+        return known_values(subjects, self._smallest, self.comparison.note)
 
     def _drop_outputs(self) -> None:
         for value in list(self._smallest.model.graph.output):
@@ -368,15 +383,18 @@ def with_output(fed: FedModel, name: str) -> FedModel:
     return without_unused(fed.with_model(model))
 
 
-def known_values(backend: Any, fed: FedModel, note: Callable[[str], None] = lambda _: None) -> dict[str, Any]:
-    """Return all values of a model that a subject returns, by name; other values are missing.
+def known_values(
+    backends: Iterable[Any], fed: FedModel, note: Callable[[str], None] = lambda _: None
+) -> dict[str, Any]:
+    """Return all values of a model that the first subject returns that computes it, by name; others are missing.
 
     `note` is called with the progress for the user.
     """
     constants = fed.initializers
     values: dict[str, Any] = {**constants, **fed.inputs}
-    answer = run_model(backend, fed.model, fed.inputs)
-    if not answer.failure:
+    answers = ((each, run_model(each, fed.model, fed.inputs)) for each in backends)
+    backend, answer = next(((each, found) for each, found in answers if not found.failure), (None, None))
+    if answer is not None:
         try:
             recorded = expose_values(
                 backend, fed.model, fed.arrays, answer.outputs, note, is_stable=False, constants=constants

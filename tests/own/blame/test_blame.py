@@ -312,6 +312,18 @@ def test_difference_of_two_outputs_names_the_node_of_the_first(tmp_path: Path) -
     assert element.value != element.expected
 
 
+def test_other_counts_are_reduced_to_the_values_from_which_they_follow(tmp_path: Path) -> None:
+    nodes = [
+        helper.make_node("Abs", ["X"], ["a"]),
+        helper.make_node("Relu", ["a"], ["b"]),
+        helper.make_node("NonZero", ["b"], ["Y"]),
+    ]
+    output = tensor("Y", (2, None), TensorProto.INT64)
+    session = session_for(write(tmp_path / "counts.onnx", nodes, output=output), "wrong_abs", "correct")
+    assert session.run().outcome is BlameOutcome.FIRST_WRONG
+    assert operators(session) == ["Abs"]
+
+
 def test_sizes_are_chosen_with_which_the_first_subject_runs(tmp_path: Path, command: Any) -> None:
     text = "g (float[L] X) => (float Y, float[L] Z) <int64 I = {20}> { Z = Abs (X) Y = Gather (Z, I) }"
     onnx.save(onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["": 17]> {text}'), tmp_path / "m.onnx")

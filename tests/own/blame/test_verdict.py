@@ -333,4 +333,4 @@ def test_known_values_of_an_endless_loop_are_missing() -> None:
     nodes = f"yes = Constant <value_int = 1> () go = Cast <to = 9> (yes) L = Loop <body = {body}> (, go, X) Y = Abs (L)"
     text = f'<ir_version: 8, opset_import: ["": 17]> m (float[2] X) => (float[2] Y) {{ {nodes} }}'
     case = FedModel(onnx.parser.parse_model(text), {"X": np.ones(2, np.float32)})
-    assert model_reduction.known_values(None, case).keys() == {"X", "yes", "go"}
+    assert model_reduction.known_values([None], case).keys() == {"X", "yes", "go"}
