@@ -6,11 +6,11 @@ The oracle computes the expected outputs with their bounds and acceptable indice
 
 from __future__ import annotations
 
-import json
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import msgspec
 import numpy as np
 import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
@@ -228,7 +228,7 @@ def _case_json(case: Case, generator: str, model: onnx.ModelProto, previews: Seq
     )
     if problem := schema_violation("case", document):
         raise CaseError("case-json-invalid", case=case.id, problem=problem)
-    return (json.dumps(document, indent=1, ensure_ascii=False) + "\n").encode()
+    return msgspec.json.format(msgspec.json.encode(document), indent=1) + b"\n"
 
 
 MIN_CASES_FOR_PARALLEL = 100
