@@ -46,6 +46,10 @@ UNDETECTED = (Verdict.PASS, Verdict.SKIPPED)
 """Verdicts that show no mistake: the rewrite is right, or its outputs cannot be judged."""
 
 
+class UnknownRankError(Exception):
+    """The number of axes of a value is unknown."""
+
+
 @dataclass
 class Site:
     """A node, and for rules of two nodes the producer of one of its operands.
@@ -104,10 +108,15 @@ class Site:
         sizes = [size.dim_value if size.HasField("dim_value") else None for size in self.types[name].shape.dim]
         return None if None in sizes else tuple(sizes)
 
-    def rank(self, name: str) -> Any:
-        """Return the number of axes of a value; None if it is unknown."""
-        known = name in self.types and self.types[name].HasField("shape")
-        return len(self.types[name].shape.dim) if known else None
+    def rank(self, name: str) -> int:
+        """Return the number of axes of a value.
+
+        Raises:
+            UnknownRankError: it is unknown, so that no rule matches.
+        """
+        if name not in self.types or not self.types[name].HasField("shape"):
+            raise UnknownRankError
+        return len(self.types[name].shape.dim)
 
     def constant(self, name: str) -> Any:
         """Return the elements of an initializer or Constant, also of an initializer that is an input; else None."""
@@ -209,6 +218,8 @@ class Rule:
                         after.graph.node.remove(site.first)
                         _forget(after.graph, site.first.output)
                     return after
+            except UnknownRankError:
+                continue
             except (TypeError, ValueError, IndexError, AttributeError, AssertionError):
                 if not forgotten:
                     raise
