@@ -25,7 +25,8 @@ from generators.eliminate_nop_monotone_argmax.case_texts import CONDITION, VALUE
 from generators.patterns.chains import chain_cases, chains
 from generators.patterns.declared import declared_chains
 from generators.patterns.side_by_side import side_by_side
-from generators.patterns.situations import SITUATIONS, situate, situated_cases
+from generators.patterns.situations import SITUATIONS, situated_cases, situations
+from generators.patterns.variations import Pattern
 
 if TYPE_CHECKING:
     import random
@@ -51,27 +52,38 @@ TEXTS = (
 """The texts with the families, in order."""
 
 
+FAMILY_PARTS = 2
+SITUATED_PARTS = 10
+"""The most models that become one case: of families, in rows that vary the pattern, and of models in a situation."""
+
 FIRST_SHARE = 0.5
 """Probability that a drawn pattern has the first condition: the pattern alone, which its surroundings can change."""
 
 OTHER_TYPES = ("double", "float16")
 """Types that a drawn pattern can have in place of float."""
 
-SITUATED_SHARE = 0.3
-"""Probability that a drawn pattern is in a situation, if the situation exists for it."""
+SITUATIONS_OF_DRAW = 2
+SITUATED_SHARE = 0.4
+"""The most situations of a drawn pattern, and the probability of each one, if the situation exists for it."""
 
 
 def cases() -> Iterator[Case]:
     """Yield the cases of all families."""
-    plain = []
+    plain: list[Case] = []
+    conditions: list[Case] = []
+    rows: dict[int, list[Case]] = {}
     for template in templates():
-        for row, case in template.cases():
+        for number, (row, case) in enumerate(template.cases()):
             made = replace(case, tags=("pattern", *case.tags[1:]))
-            yield with_answers(made)
-            others = [factor for factor, levels in template.factors.items() if row[factor] != levels[0]]
-            if len(others) < 2 and not {CONDITION, VALUES} & {*others}:
-                plain.append(made)
-    yield from side_by_side(situated_cases(plain))
+            varied = {factor for factor, levels in template.factors.items() if row[factor] != levels[0]}
+            is_plain = len(varied) < 2 and not {CONDITION, VALUES} & varied
+            (plain if is_plain else conditions).append(made)
+            if varied and CONDITION not in varied:
+                rows.setdefault(number, []).append(with_answers(made))
+            else:
+                yield with_answers(made)
+    yield from side_by_side((case for number in sorted(rows) for case in rows[number]), FAMILY_PARTS)
+    yield from side_by_side(situated_cases(plain, conditions), SITUATED_PARTS)
     yield from chain_cases((*chains(), *declared_chains()))
 
 
@@ -107,9 +119,14 @@ def draw_pattern(chance: random.Random) -> BuiltModel | None:
     is_usable = case.level is Level.MUST and len(case.data_sets) > 0 and is_fully_valid(case.model)
     if not is_usable:
         return None
-    name = chance.choice([*SITUATIONS])
-    if chance.random() < SITUATED_SHARE:
-        found = situate(onnx.load_model_from_string(case.model), case.data_sets[0], name)
-        if found is not None and is_fully_valid(content := found.model.SerializeToString(deterministic=True)):
-            return BuiltModel(content, (found.inputs,))
-    return BuiltModel(case.model, case.data_sets[:1])
+    model = onnx.load_model_from_string(case.model)
+    inputs = case.data_sets[0]
+    for _ in range(SITUATIONS_OF_DRAW):
+        pattern = Pattern.of(model, inputs)
+        if pattern is not None and chance.random() < SITUATED_SHARE:
+            name = chance.choice([*SITUATIONS])
+            found = next(situations(pattern, name, str(chance.random())), None)
+            if found is not None and is_fully_valid(found.model.SerializeToString(deterministic=True)):
+                model = found.model
+                inputs = found.inputs
+    return BuiltModel(model.SerializeToString(deterministic=True), (inputs,))

@@ -155,6 +155,11 @@ class Chain:
             self.constants[name] = given
         return Value(name, given.dtype, given.shape)
 
+    def again(self, type: Any, shape: Sequence[int]) -> Value | None:
+        """Return the last constant of a type and shape; None if the chain has none."""
+        found = [name for name, array in self.constants.items() if array.dtype == type and array.shape == tuple(shape)]
+        return Value(found[-1], np.dtype(type), tuple(shape)) if found else None
+
     def constant_value(self, array: Array) -> dict[str, Any]:
         """Return the attribute of a Constant: a tensor, or for half of the short ones numbers."""
         names = {("f", 0): "value_float", ("f", 1): "value_floats", ("i", 0): "value_int", ("i", 1): "value_ints"}
@@ -172,6 +177,8 @@ class Chain:
         size = int(np.prod(chosen))
         if self.is_likely(0.15) and not (is_divisor and like.kind != "f"):
             return self.input(like.type, chosen)
+        if self.is_likely(0.15) and (again := self.again(like.type, chosen)) is not None:
+            return again
         if like.kind == "f":
             factors = [self.one(FACTORS)] * size if self.is_likely(0.5) else [self.one(FACTORS) for _ in range(size)]
             with np.errstate(over="ignore"):
@@ -205,6 +212,12 @@ class Chain:
         result = Value(names[0], np.dtype(type) if type is not None else first.type, tuple(map(int, shape)))
         self.made[names[0]] = result
         return result
+
+    def show_second(self, type: Any, shape: Sequence[int]) -> None:
+        """Draw whether the second result of the last node, if it has one, is a value of the chain."""
+        names = self.nodes[-1].output
+        if len(names) > 1 and self.is_likely(0.6):
+            self.made[names[1]] = Value(names[1], np.dtype(type), tuple(map(int, shape)))
 
     def maybe(self, *options: Any) -> Any:
         """Draw None, or one of some values."""
@@ -370,9 +383,11 @@ def _top(chain: Chain, x: Value) -> Value | None:
     k = chain.one([1, x.shape[axis]])
     shape = [*x.shape]
     shape[axis] = k
-    return chain.node(
+    result = chain.node(
         "TopK", [x, chain.constant([k])], shape, count=2, axis=axis, largest=chain.maybe(0, 1), sorted=chain.maybe(1)
     )
+    chain.show_second(np.int64, shape)
+    return result
 
 
 def _transpose(chain: Chain, x: Value) -> Value | None:
@@ -624,7 +639,9 @@ def _dropout(chain: Chain, x: Value) -> Value | None:
     training = chain.maybe(chain.constant(False, np.bool_)) if ratio else None
     if ratio is not None and ratio.name in chain.constants and not chain.constants[ratio.name] and chain.is_likely(0.5):
         training = chain.constant(True, np.bool_)
-    return chain.node("Dropout", [x, ratio, training], x.shape, count=chain.one([1, 2]))
+    result = chain.node("Dropout", [x, ratio, training], x.shape, count=chain.one([1, 2]))
+    chain.show_second(np.bool_, x.shape)
+    return result
 
 
 def _where(chain: Chain, x: Value) -> Value | None:
@@ -813,7 +830,10 @@ def _pool(op_type: str) -> Any:
         if min(shape) < 1:
             return None
         counted = {"count_include_pad": chain.maybe(0, 1)} if op_type == "AveragePool" else {}
-        return chain.node(op_type, [x], shape, kernel_shape=kernel, pads=pads, **counted)
+        count = chain.one([1, 2]) if op_type == "MaxPool" else 1
+        result = chain.node(op_type, [x], shape, count=count, kernel_shape=kernel, pads=pads, **counted)
+        chain.show_second(np.int64, shape)
+        return result
 
     return add
 
@@ -827,14 +847,16 @@ def _global(chain: Chain, x: Value) -> Value | None:
 def _quantize(chain: Chain, x: Value) -> Value | None:
     if x.type != np.float32:
         return None
-    to = chain.one([np.uint8, np.int8])
+    is_default = chain.is_likely(0.2)
+    to = np.uint8 if is_default else chain.one([np.uint8, np.int8])
     by_axis = bool(x.shape) and chain.opset >= 13 and chain.is_likely(0.25)
     axis = chain.axis(x) if by_axis else None
     size = x.shape[axis] if axis is not None else 0
-    scale = chain.constant(
-        np.array([0.5, 0.25, 2, 0.5])[:size] if by_axis else chain.one([0.5, 0.25, 1, 0.1]), np.float32
-    )
-    zero = chain.constant(np.array([0, 3, 1, 7])[:size] if by_axis else chain.one([0, 3, 100]), to)
+    scales = np.array([0.5, 0.25, 2, 0.5])[:size] if by_axis else chain.one([0.5, 0.25, 1, 0.1])
+    same = chain.again(np.float32, np.shape(scales)) if chain.is_likely(0.5) else None
+    scale = same or chain.constant(scales, np.float32)
+    zeros = np.array([0, 3, 1, 7])[:size] if by_axis else chain.one([0, 3, 100])
+    zero = None if is_default else chain.constant(zeros, to)
     return chain.node("QuantizeLinear", [x, scale, zero], x.shape, to, axis=axis)
 
 
@@ -844,10 +866,11 @@ def _dequantize(chain: Chain, x: Value) -> Value | None:
     by_axis = bool(x.shape) and chain.opset >= 13 and chain.is_likely(0.25)
     axis = chain.axis(x) if by_axis else None
     size = x.shape[axis] if axis is not None else 0
-    scale = chain.constant(
-        np.array([0.5, 0.25, 2, 0.5])[:size] if by_axis else chain.one([0.5, 0.25, 1, 0.1]), np.float32
-    )
-    zero = chain.constant(np.array([0, 3, 1, 7])[:size] if by_axis else chain.one([0, 3, 100]), x.type)
+    scales = np.array([0.5, 0.25, 2, 0.5])[:size] if by_axis else chain.one([0.5, 0.25, 1, 0.1])
+    same = chain.again(np.float32, np.shape(scales)) if chain.is_likely(0.5) else None
+    scale = same or chain.constant(scales, np.float32)
+    zeros = np.array([0, 3, 1, 7])[:size] if by_axis else chain.one([0, 3, 100])
+    zero = None if chain.is_likely(0.2) else chain.constant(zeros, x.type)
     return chain.node("DequantizeLinear", [x, scale, zero], x.shape, np.float32, axis=axis)
 
 
@@ -917,6 +940,7 @@ FORMS: Mapping[str, Any] = {
     "QuantizeLinear": _quantize,
     "DequantizeLinear": _dequantize,
     "Shape": _shape,
+    "Size": lambda chain, x: chain.node("Size", [x], (), np.int64),
 }
 """The forms of operators by name: functions that append a node which takes a value, or return None."""
 
@@ -1195,10 +1219,10 @@ JOINING = ("Add", "Sub", "Mul", "Div", "Max", "Min", "Concat", "Where", "MatMul"
 USUALLY_JOINING = ("Add", "Sub", "Mul", "Div", "Max", "Concat")
 
 PLANS: Sequence[tuple[int, str, Sequence[Sequence[str]]]] = (
-    (2, "line", (MOVES, MOVES)),
-    *((16, "line", ((name,), (name,))) for name in MOVES),
+    (1, "line", (MOVES, MOVES)),
+    *((8, "line", ((name,), (name,))) for name in MOVES),
     (1, "line", (ARITHMETIC, ARITHMETIC)),
-    (24, "line", (("Add", "Sub", "Mul", "Div"), ("Add", "Sub", "Mul", "Div"))),
+    (10, "line", (("Add", "Sub", "Mul", "Div"), ("Add", "Sub", "Mul", "Div"))),
     *((20, "line", ((name,), (name,))) for name in ("Max", "Min", "Pow", "Mod", "Clip", "Where", "And", "Or", "Cast")),
     (4, "line", (OF_MANY, OF_MANY)),
     (2, "line", ((*MOVES, "Add", "Mul", "Relu"), OF_MANY)),
@@ -1207,29 +1231,31 @@ PLANS: Sequence[tuple[int, str, Sequence[Sequence[str]]]] = (
     (1, "line", (ELEMENTWISE, WITH_OPERAND)),
     (1, "line", (WITH_OPERAND, (*COMPARISONS, *LOGIC, "Bitwise", "BitShift", "Where"))),
     (1, "line", (ALONG, ALONG)),
-    *((16, "line", ((name,), (name,))) for name in ALONG),
+    *((8, "line", ((name,), (name,))) for name in ALONG),
     (1, "line", (ALONG, (*MOVES, "Exp", "Log", "Sqrt", "Neg", "Mul", "Div", "Relu"))),
     (1, "line", ((*MOVES, "Exp", "Log", "Neg", "Abs", "Relu", "Mul", "Add", "Softmax"), ALONG)),
     (1, "line", (MOVES, ELEMENTWISE)),
     (1, "line", (ELEMENTWISE, MOVES)),
     (2, "line", (MOVES, ARITHMETIC)),
-    (4, "line", (ARITHMETIC, MOVES)),
-    (6, "line", (LINEAR, ("Add", "Mul", "Sub", "Div", "Relu", "Clip", "BatchNormalization"))),
-    (3, "line", (("Add", "Mul", "Sub", "Div", "Pad", "Transpose", "BatchNormalization"), LINEAR)),
+    (2, "line", (ARITHMETIC, MOVES)),
+    (5, "line", (LINEAR, ("Add", "Mul", "Sub", "Div", "Relu", "Clip", "BatchNormalization"))),
+    (3, "line", (("Add", "Mul", "Sub", "Div", "Pad", "Transpose", "BatchNormalization", "Relu", "Clip"), LINEAR)),
+    (1, "line", ((*MOVES, *ARITHMETIC, *ALONG, *LINEAR), ("Shape", "Size"))),
+    (4, "line", (("Global",), ("Flatten", "Squeeze", "Reshape", "ReduceMean", "Transpose", "Mul"))),
     (2, "line", (LINEAR, LINEAR)),
     (1, "line", (LINEAR, MOVES)),
     (1, "line", (MOVES, LINEAR)),
     (3, "line", (QUANTIZED, (*QUANTIZED, *MOVES, "Relu", "Clip", "MaxPool", "Add"))),
     (3, "line", ((*MOVES, "Relu", "Clip", "Mul"), QUANTIZED)),
     (8, "line", (QUANTIZED, QUANTIZED, QUANTIZED)),
-    (5, "line", ((*MOVES, *ELEMENTWISE, *WITH_OPERAND, *ALONG, *LINEAR),)),
-    (2, "line", (("Neg", "Sigmoid", "Softmax", "Transpose"), (*MOVES, *ALONG, "Exp", "Sub"), ("Log", "Neg", "Abs"))),
-    (2, "both", ((*MOVES, *QUANTIZED), JOINING)),
+    (3, "line", ((*MOVES, *ELEMENTWISE, *WITH_OPERAND, *ALONG, *LINEAR),)),
+    (1, "both", ((*MOVES, *QUANTIZED), JOINING)),
     (16, "both", (("Cast",), ("Add", "Mul", "Concat", "Max", "Equal"))),
     (1, "both", ((*ELEMENTWISE, *ARITHMETIC, *ALONG), USUALLY_JOINING)),
     (16, "both", (("Mul", "MatMul", "Div"), ("Add", "Sub"))),
     (10, "line", (("Add", "Mul", "Sub", "BatchNormalization", "Pad"), ("Conv",))),
     (10, "line", (("Pad",), ("MaxPool", "AveragePool"))),
+    (4, "line", (("Relu", "Clip", "Abs", "Neg", "Transpose"), ("MaxPool", "TopK"))),
     (6, "both", (("MatMul", "Gemm", "Conv"), ("Add", "Concat", "Sub", "Mul"))),
     (1, "round", ((*ELEMENTWISE, *ARITHMETIC, *MOVES, *ALONG), USUALLY_JOINING)),
     (1, "twice", (JOINING, (*ELEMENTWISE, *ARITHMETIC))),

@@ -7,6 +7,9 @@ equal node. `FORMS_OF_NODE` has the neighbours and the constants that give each 
 from __future__ import annotations
 
 import random
+from contextlib import suppress
+from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +18,8 @@ import onnx
 from conformance.exact.declarations.declaration_tables import declarations, domain_and_type
 from conformance.exact.declarations.drawing import DrawnNode, InvalidNodeError, draw_node
 from conformance.exact.models.arrays import BFLOAT16_DTYPE, dtype_of
-from conformance.exact.models.graphs import MAIN_DOMAINS, copy_of, main_opset
+from conformance.exact.models.graphs import MAIN_DOMAINS, copy_of, infer_shapes, main_opset
+from conformance.exact.models.model_building import array_value_info
 from conformance.exact.models.model_validity import is_fully_valid
 from generators.patterns.chains import ATTEMPTS, OPSETS, Chain, Value, around, joined
 
@@ -29,6 +33,7 @@ FORMS_OF_NODE = (
     "moved operand",
     "moved result",
     "nearly equal",
+    "repeated",
     "negated",
     "converted",
 )
@@ -37,6 +42,9 @@ negation or conversion."""
 
 OPERAND_FORMS = ("moved operand", "negated", "converted")
 """The forms in which another node makes an operand."""
+
+REPEATED = 2
+"""Number of chains of one operator that takes its own result."""
 
 MAX_ELEMENTS = 64
 """The most elements of an operand."""
@@ -68,9 +76,8 @@ def declared_chains(operators: Iterable[str] | None = None, forms: Sequence[str]
         for form in forms:
             chance = random.Random(f"declared/{operator}/{form}")  # noqa: S311 - nothing is to be kept secret
             attempts = (_grown(operator, form, chance) for _ in range(ATTEMPTS))
-            chain = next((chain for chain in attempts if chain is not None), None)
-            if chain is not None:
-                yield chain
+            found = (chain for chain in attempts if chain is not None)
+            yield from islice(found, REPEATED if form == "repeated" else 1)
 
 
 def _grown(operator: str, form: str, chance: random.Random) -> Chain | None:
@@ -97,12 +104,14 @@ def _grown(operator: str, form: str, chance: random.Random) -> Chain | None:
     results = _append(chain, drawn, names)
     if not results:
         return None
+    if form == "repeated" and not _append_again(chain, operator, seed, drawn, results[0]):
+        return None
     if form == "nearly equal" and not _append_other(chain, operator, seed, drawn, names):
         return None
     first = results[0]
     if form == "moved result" and len(first.shape) > 1 and first.type in AROUND:
         first = chain.node("Transpose", [first], first.shape[::-1])
-    elif form not in ("nearly equal", "negated") and first.type in AROUND:
+    elif form not in ("nearly equal", "repeated", "negated") and first.type in AROUND:
         around(chain, first)
     read = {name for node in chain.nodes for name in node.input}
     chain.outputs = [name for name in chain.made if name not in read]
@@ -180,6 +189,39 @@ def _append_other(chain: Chain, operator: str, seed: str, drawn: DrawnNode, name
     is_same = main_opset(other.model) == main_opset(drawn.model) and {*other.operands} == {*drawn.operands}
     pairs = ((array, drawn.operands.get(name, array)) for name, array in other.operands.items())
     return is_same and all(map(_are_equal, *zip(*pairs, strict=True))) and bool(_append(chain, other, names))
+
+
+def _append_again(chain: Chain, operator: str, seed: str, drawn: DrawnNode, result: Value) -> bool:
+    """Append a node that takes the first result as its first operand; return whether it can.
+
+    In half of the draws, the node has another option of one choice: of an attribute, or of a constant.
+    """
+    first = next(iter(drawn.operands))
+    other = drawn
+    options = [name for name, each in drawn.choices.items() if each.count > 1]
+    if options and chain.is_likely(0.5):
+        changed = chain.one(options)
+        with suppress(InvalidNodeError):
+            other = draw_node(
+                operator, seed, {changed: (drawn.choices[changed].index + 1) % drawn.choices[changed].count}
+            )
+    if main_opset(other.model) != main_opset(drawn.model) or {*other.operands} != {*drawn.operands}:
+        return False
+    if first not in drawn.inputs or other.operands[first].dtype != result.type:
+        return False
+    names = {name: _fed(chain, other, name, "") for name in other.operands if name != first}
+    model = copy_of(other.model)
+    for value in model.graph.input:
+        if value.name == first:
+            value.CopyFrom(array_value_info(first, np.empty(result.shape, result.type)))
+    for value in model.graph.output:
+        value.type.tensor_type.ClearField("shape")
+    try:
+        inferred = infer_shapes(model, data_prop=True, strict_mode=True)
+    except (onnx.shape_inference.InferenceError, RuntimeError, ValueError):
+        return False
+    again = replace(other, model=inferred)
+    return bool(_append(chain, again, {**names, first: result.name}))
 
 
 def _are_equal(one: Array, two: Array) -> bool:

@@ -15,27 +15,26 @@ if TYPE_CHECKING:
 
     from conformance.corpus.cases.case import Case
 
-PARTS = 4
-"""The most cases that become one."""
 
-
-def side_by_side(cases: Iterable[Case]) -> Iterator[Case]:
+def side_by_side(cases: Iterable[Case], parts: int) -> Iterator[Case]:
     """Yield cases of which each has the graphs of cases of one situation and one opset.
 
     Args:
-        cases: the cases, which have one data set and answers. A case whose model is more than a graph with functions
-            stays as it is.
+        cases: the cases. A case without answers, with more than one data set, or whose model is more than a graph with
+            functions stays as it is.
+        parts: the most cases that become one.
     """
     waiting: dict[tuple[str, ...], list[Case]] = {}
     for case in cases:
         model = onnx.load_model_from_string(case.model)
-        if not case.answers or not _is_plain(model):
+        if len(case.answers) != 1 or not _is_plain(model):
             yield case
             continue
         imports = sorted((entry.domain, str(entry.version)) for entry in model.opset_import)
-        key = (case.tags[-1], case.level, str(model.ir_version), *map(str, imports))
+        situations = [tag for tag in case.tags if tag.startswith("situation=")]
+        key = (*situations, case.level, str(model.ir_version), *map(str, imports))
         waiting.setdefault(key, []).append(case)
-        if len(waiting[key]) == PARTS:
+        if len(waiting[key]) == parts:
             yield _joined(waiting.pop(key))
     for left in waiting.values():
         yield _joined(left)
@@ -62,7 +61,7 @@ def _joined(cases: Sequence[Case]) -> Case:
     return replace(
         cases[0],
         title="; ".join(case.title for case in cases),
-        tags=tuple(dict.fromkeys(tag for case in cases for tag in case.tags[:-1])) + cases[0].tags[-1:],
+        tags=tuple(dict.fromkeys(tag for case in cases for tag in case.tags)),
         model=model.SerializeToString(deterministic=True),
         data_sets=(tuple(array for case in cases for array in case.data_sets[0]),),
         answers=(tuple(answer for case in cases for answer in case.answers[0]),),

@@ -7,18 +7,18 @@ neighbour that matter. `situated_cases` chooses cases of the families so that ea
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import dataclass, replace
+from enum import Enum, auto
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
+from zlib import crc32
 
 import numpy as np
 import onnx
 from onnx import TensorProto, helper
 
-from conformance.base.errors import CaseError
 from conformance.base.verdicts import Level, Unsupported
-from conformance.corpus.generation.expected_outputs import case_files, with_answers
+from conformance.corpus.generation.expected_outputs import enclosed_answers, is_unbounded, with_answers
 from conformance.exact.models.arrays import array_of, dtype_of, tensor_of
 from conformance.exact.models.graphs import (
     MAIN_DOMAINS,
@@ -27,11 +27,14 @@ from conformance.exact.models.graphs import (
     all_nodes,
     all_tensors,
     copy_of,
-    count_captures,
     infer_shapes,
     main_opset,
 )
+from conformance.exact.models.input_files import DeclaredInput
 from conformance.exact.models.model_building import array_value_info
+from conformance.exact.models.model_validity import is_fully_valid
+from generators.patterns import variations
+from generators.patterns.variations import Pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -39,9 +42,11 @@ if TYPE_CHECKING:
 
     from conformance.corpus.cases.case import Case
     from conformance.exact.models.arrays import Array
+    from conformance.exact.reference.oracle import Answer
+    from generators.patterns.variations import Places
 
     Inputs = dict[str, Array]
-    Change = Callable[[onnx.ModelProto, Inputs], set[str]]
+    WholeChange = Callable[[onnx.ModelProto, Inputs], set[str]]
 
 
 def _readers(graph: onnx.GraphProto, name: str) -> list[onnx.NodeProto]:
@@ -49,21 +54,9 @@ def _readers(graph: onnx.GraphProto, name: str) -> list[onnx.NodeProto]:
     return [node for node in graph.node if name in node.input]
 
 
-def _place(graph: onnx.GraphProto, node: onnx.NodeProto) -> int:
-    """Return the number of a node."""
-    return next(number for number, each in enumerate(graph.node) if each is node)
-
-
 def _initializer(graph: onnx.GraphProto, name: str) -> onnx.TensorProto | None:
     """Return the initializer of a value; None if it has none."""
     return next((tensor for tensor in graph.initializer if tensor.name == name), None)
-
-
-def _insert(graph: onnx.GraphProto, place: int, node: onnx.NodeProto) -> None:
-    """Insert a node before another one."""
-    nodes = [copy_of(each) for each in graph.node]
-    del graph.node[:]
-    graph.node.extend([*nodes[:place], node, *nodes[place:]])
 
 
 def defaults(model: onnx.ModelProto, _: Inputs) -> set[str]:
@@ -80,30 +73,6 @@ def defaults(model: onnx.ModelProto, _: Inputs) -> set[str]:
         for node in graph.node
         if used & {*node.input}
     }
-
-
-def late_operands(model: onnx.ModelProto, inputs: Inputs) -> set[str]:
-    """Compute a constant operand of floats from an input, as late as possible."""
-    graph = model.graph
-    scope = Scope(model, graph)
-    fed = {value.name for value in graph.input}
-    for node in reversed(graph.node):
-        for place, name in enumerate(node.input):
-            tensor = None if name in fed else _initializer(graph, name)
-            before = [scope.producer(other) for other in node.input if other != name]
-            known = [each for each in before if each is not None and each.op_type != "Constant"]
-            if tensor is None or not known or len(_readers(graph, name)) > 1 or count_captures(graph)[name]:
-                continue
-            array = array_of(tensor)
-            if array.dtype.kind != "f":
-                continue
-            given = f"{name}_given"
-            graph.initializer.remove(tensor)
-            graph.input.append(array_value_info(given, array))
-            inputs[given] = -array
-            _insert(graph, _place(graph, node), helper.make_node("Neg", [given], [name]))
-            return {f"{node.op_type} {place}"}
-    return set()
 
 
 AXES_OPERANDS = {"Squeeze": 1, "Unsqueeze": 1, "Slice": 3, "Pad": 3, "CumSum": 1}
@@ -225,6 +194,18 @@ def named_sizes(model: onnx.ModelProto, inputs: Inputs) -> set[str]:
     return {node.op_type for node in model.graph.node}
 
 
+def equal_sizes(model: onnx.ModelProto, inputs: Inputs) -> set[str]:
+    """Give equal sizes of the inputs one name, and other sizes others."""
+    for value in model.graph.input:
+        if value.name in inputs:
+            for dimension in value.type.tensor_type.shape.dim:
+                if dimension.HasField("dim_value"):
+                    size = dimension.dim_value
+                    dimension.Clear()
+                    dimension.dim_param = f"size_{size}"
+    return {node.op_type for node in model.graph.node}
+
+
 BROADCASTING = frozenset(
     {"Add", "Sub", "Mul", "Div", "Pow", "Mod", "Where", "Max", "Min", "Sum", "Mean", "And", "Or", "Xor"}
     | {"Less", "Greater", "Equal", "LessOrEqual", "GreaterOrEqual"}
@@ -278,7 +259,7 @@ def other_type(model: onnx.ModelProto, inputs: Inputs, number: int) -> set[str]:
     dtype = dtype_of(number)
     for tensor in all_tensors(model):
         if tensor.data_type == TensorProto.FLOAT:
-            with np.errstate(over="ignore"):
+            with np.errstate(all="ignore"):
                 tensor.CopyFrom(tensor_of(array_of(tensor).astype(dtype), tensor.name))
     for graph in all_graphs(model):
         for value in (*graph.input, *graph.output, *graph.value_info):
@@ -290,28 +271,10 @@ def other_type(model: onnx.ModelProto, inputs: Inputs, number: int) -> set[str]:
                 each.i = number
     for name, array in inputs.items():
         if array.dtype == np.float32:
-            with np.errstate(over="ignore"):
+            with np.errstate(all="ignore"):
                 inputs[name] = array.astype(dtype)
     is_float = any(array.dtype == dtype for array in inputs.values())
     return {node.op_type for node in model.graph.node} if is_float else set()
-
-
-def other_operand(model: onnx.ModelProto, inputs: Inputs) -> set[str]:
-    """Let the last node that reads an input again read another input of its type."""
-    graph = model.graph
-    for value in list(graph.input):
-        array = inputs.get(value.name)
-        readers = [(node, place) for node in graph.node for place, name in enumerate(node.input) if name == value.name]
-        if array is None or len(readers) < 2 or array.size < 2:
-            continue
-        node, place = readers[-1]
-        other = copy_of(value)
-        other.name = f"{value.name}_other"
-        graph.input.append(other)
-        inputs[other.name] = np.flip(array).copy()
-        node.input[place] = other.name
-        return {" ".join([*(each.op_type for each, _ in readers), node.op_type])}
-    return set()
 
 
 AXES_BY_INPUT = {"Squeeze": 13, "Unsqueeze": 13, "ReduceSum": 13}
@@ -471,36 +434,118 @@ def function_parameters(model: onnx.ModelProto, inputs: Inputs) -> set[str]:
     return found
 
 
-SITUATIONS: Mapping[str, tuple[str, Change]] = {
-    "defaults": ("constants that a caller can replace", defaults),
-    "late_operands": ("an operand that is computed late", late_operands),
-    "other_axes": ("axes that count from the other end", other_axes),
-    "moved_axis": ("another axis", moved_axis),
-    "other_keepdims": ("a reduction that keeps other axes", other_keepdims),
-    "no_rows": ("inputs without rows", partial(empty, axis=0, is_named=True)),
-    "no_columns": ("inputs with a last size of 0", partial(empty, axis=-1, is_named=False)),
-    "named_sizes": ("inputs with unknown sizes", named_sizes),
-    "wide_constants": ("a constant with more axes than the result", wide_constants),
-    "special_values": ("NaN, infinities and a negative zero", special_values),
-    "half": ("float16 instead of float", partial(other_type, number=TensorProto.FLOAT16)),
-    "double": ("double instead of float", partial(other_type, number=TensorProto.DOUBLE)),
-    "other_operand": ("another input instead of a second use", other_operand),
-    "opset_12": ("opset 12", partial(other_version, opset=12)),
-    "opset_23": ("opset 23", partial(other_version, opset=23)),
-    "in_branch": ("in a branch", in_branch),
-    "in_loop": ("in the body of a Loop", in_loop),
-    "in_function": ("in a function that is called twice", in_function),
-    "function_parameters": ("in a function with attributes and omitted inputs", function_parameters),
+def inner_constants(model: onnx.ModelProto, inputs: Inputs) -> set[str]:
+    """Put the nodes and the constants into the branch of an If."""
+    graph = model.graph
+    outside = {value.name for value in (*graph.input, *graph.output)}
+    inner = [tensor for tensor in graph.initializer if tensor.name not in outside]
+    found = in_branch(model, inputs)
+    branch = next(each.g for each in graph.node[-1].attribute if each.name == "then_branch")
+    branch.initializer.extend(inner)
+    for tensor in inner:
+        graph.initializer.remove(tensor)
+    return found if inner else set()
+
+
+def whole(change: WholeChange) -> Callable[[Pattern], Places]:
+    """Return the one place of a situation that changes a whole model, and that returns what it changes."""
+    return lambda _: iter([("", "", change)])
+
+
+class Strength(Enum):
+    """The combinations of which each one is in a case.
+
+    Attributes:
+        WHOLE: what a change of a whole model returns.
+        PLACE: each operator and operand.
+        KIND: each operator and operand with each kind.
+        FAMILY: each operator and operand of each family.
+    """
+
+    WHOLE = auto()
+    PLACE = auto()
+    KIND = auto()
+    FAMILY = auto()
+
+
+class Situation(NamedTuple):
+    """A dimension of the surroundings of patterns.
+
+    Attributes:
+        title: words for the titles of cases.
+        places: the function that yields the places of a pattern which can have it.
+        strength: the combinations of which each one is in a case.
+    """
+
+    title: str
+    places: Callable[[Pattern], Places]
+    strength: Strength
+
+    def labels(self, family: str, words: str, kind: str) -> set[str]:
+        """Return the combinations that a place has; none for a whole model, whose change returns them."""
+        return {
+            Strength.WHOLE: set[str](),
+            Strength.PLACE: {words},
+            Strength.KIND: {f"{words}: {kind}"},
+            Strength.FAMILY: {f"{family}: {words}"},
+        }[self.strength]
+
+
+SITUATIONS: Mapping[str, Situation] = {
+    "defaults": Situation("constants that a caller can replace", whole(defaults), Strength.WHOLE),
+    "late_operands": Situation("an operand that is computed late", variations.late, Strength.PLACE),
+    "other_axes": Situation("axes that count from the other end", whole(other_axes), Strength.WHOLE),
+    "moved_axis": Situation("another axis", whole(moved_axis), Strength.WHOLE),
+    "other_keepdims": Situation("a reduction that keeps other axes", whole(other_keepdims), Strength.WHOLE),
+    "no_rows": Situation("inputs without rows", whole(partial(empty, axis=0, is_named=True)), Strength.WHOLE),
+    "no_columns": Situation(
+        "inputs with a last size of 0", whole(partial(empty, axis=-1, is_named=False)), Strength.WHOLE
+    ),
+    "named_sizes": Situation("inputs with unknown sizes", whole(named_sizes), Strength.WHOLE),
+    "equal_sizes": Situation("inputs with a name for equal sizes", whole(equal_sizes), Strength.WHOLE),
+    "wide_constants": Situation("a constant with more axes than the result", whole(wide_constants), Strength.WHOLE),
+    "special_values": Situation("NaN, infinities and a negative zero", whole(special_values), Strength.WHOLE),
+    "half": Situation("float16", whole(partial(other_type, number=TensorProto.FLOAT16)), Strength.WHOLE),
+    "double": Situation("double", whole(partial(other_type, number=TensorProto.DOUBLE)), Strength.WHOLE),
+    "int32": Situation("int32", whole(partial(other_type, number=TensorProto.INT32)), Strength.WHOLE),
+    "int64": Situation("int64", whole(partial(other_type, number=TensorProto.INT64)), Strength.WHOLE),
+    "opset_12": Situation("opset 12", whole(partial(other_version, opset=12)), Strength.WHOLE),
+    "opset_23": Situation("opset 23", whole(partial(other_version, opset=23)), Strength.WHOLE),
+    "in_branch": Situation("in a branch", whole(in_branch), Strength.WHOLE),
+    "inner_constants": Situation("in a branch that has the constants", whole(inner_constants), Strength.WHOLE),
+    "in_loop": Situation("in the body of a Loop", whole(in_loop), Strength.WHOLE),
+    "in_function": Situation("in a function that is called twice", whole(in_function), Strength.WHOLE),
+    "function_parameters": Situation("in a function with attributes", whole(function_parameters), Strength.WHOLE),
+    "values_elsewhere": Situation("a value that is used elsewhere", variations.values_elsewhere, Strength.PLACE),
+    "constants_elsewhere": Situation(
+        "a constant that is used elsewhere", variations.constants_elsewhere, Strength.KIND
+    ),
+    "replaceable": Situation("a constant that a caller can replace", variations.replaceable, Strength.PLACE),
+    "unknown": Situation("an input instead of a constant", variations.unknown, Strength.PLACE),
+    "constant_nodes": Situation("a Constant instead of an initializer", variations.constant_nodes, Strength.PLACE),
+    "other_elements": Situation("a constant with other elements", variations.other_elements, Strength.FAMILY),
+    "special_constants": Situation("a constant with a special element", variations.special_constants, Strength.PLACE),
+    "other_shapes": Situation("a constant of another shape", variations.other_shapes, Strength.FAMILY),
+    "attributes": Situation("another attribute", variations.attributes, Strength.FAMILY),
+    "swapped": Situation("operands in another order", variations.swapped, Strength.FAMILY),
+    "fed_twice": Situation("an operand that is read twice", variations.fed_twice, Strength.FAMILY),
+    "other_operand": Situation("another input instead of a second use", variations.other_readings, Strength.FAMILY),
+    "omitted": Situation("an operand that is left out", variations.omitted, Strength.FAMILY),
+    "more_results": Situation("another result of a node", variations.more_results, Strength.FAMILY),
+    "broadcasts": Situation("an input that broadcasts", variations.broadcasts, Strength.FAMILY),
+    "more_axes": Situation("inputs of another rank", variations.more_axes, Strength.FAMILY),
+    "twice": Situation("the pattern twice", variations.twice, Strength.FAMILY),
+    "one_shared": Situation(
+        "the pattern twice with one constant",
+        partial(variations.twice, is_shared_alone=True),
+        Strength.PLACE,
+    ),
+    "inside": Situation("the pattern between other nodes", variations.inside, Strength.FAMILY),
+    "other_types": Situation("an operand of another type", variations.other_types, Strength.FAMILY),
+    "operand_counts": Situation("more or fewer operands", variations.operand_counts, Strength.FAMILY),
+    "other_domains": Situation("an operator of another domain", variations.other_domains, Strength.PLACE),
 }
-"""The situations by name: a title, and the function that changes a model and its inputs, and returns the places."""
-
-
-ALTERNATIVES = (
-    ("in_branch", "in_loop", "in_function"),
-    ("half", "special_values", "double"),
-    ("named_sizes", "no_columns", "no_rows"),
-)
-"""Situations of which one is enough for a place."""
+"""The situations by name."""
 
 
 @dataclass(frozen=True)
@@ -518,31 +563,52 @@ class Situated:
     places: frozenset[str]
 
 
+def situations(
+    pattern: Pattern, name: str, family: str = "", covered: AbstractSet[str] = frozenset()
+) -> Iterator[Situated]:
+    """Yield a model and its inputs in a situation, for each place that can have it and that is not covered.
+
+    Args:
+        pattern: the model and its inputs.
+        name: the name of the situation.
+        family: the name of the family of the pattern.
+        covered: the places that other models have; a caller can add places between two results.
+    """
+    situation = SITUATIONS[name]
+    found = sorted(situation.places(pattern), key=lambda place: crc32(f"{family} {place[:2]}".encode()))
+    for words, kind, change in found:
+        labels = situation.labels(family, words, kind)
+        if change is None:
+            continue
+        if labels and labels <= covered:
+            continue
+        model = copy_of(pattern.model)
+        inputs = dict(pattern.inputs)
+        changed = change(model, inputs)
+        places = labels or changed or set()
+        made = None if places <= covered else _inferred(model, inputs, frozenset(places))
+        if made is not None:
+            yield made
+
+
 def situate(
     model: onnx.ModelProto, inputs: Sequence[Array], name: str, covered: AbstractSet[str] = frozenset()
 ) -> Situated | None:
-    """Return a model and its inputs in a situation; None if it does not exist for them, or changes covered places only.
+    """Return the first of `situations`; None if there is none."""
+    pattern = Pattern.of(model, inputs)
+    return None if pattern is None else next(situations(pattern, name, covered=covered), None)
 
-    Args:
-        covered: the places that other models have, which are left out before types are inferred: this takes longest.
-    """
-    changed = copy_of(model)
-    fixed = {tensor.name for tensor in model.graph.initializer}
-    fed = [value.name for value in model.graph.input if value.name not in fixed]
-    if len(fed) != len(inputs):
-        return None
-    given = dict(zip(fed, inputs, strict=True))
-    places = SITUATIONS[name][1](changed, given)
-    if places <= covered:
-        return None
-    for value in changed.graph.output:
+
+def _inferred(model: onnx.ModelProto, inputs: Inputs, places: frozenset[str]) -> Situated | None:
+    """Return a changed model with inferred types of its outputs; None if it is not valid."""
+    for value in model.graph.output:
         value.type.tensor_type.ClearField("shape")
-    del changed.graph.value_info[:]
+    del model.graph.value_info[:]
     try:
-        inferred = infer_shapes(changed, data_prop=True, strict_mode=True)
+        inferred = infer_shapes(model, data_prop=True, strict_mode=True)
     except (onnx.shape_inference.InferenceError, RuntimeError, ValueError):
         return None
-    for value, known in zip(changed.graph.output, inferred.graph.output, strict=True):
+    for value, known in zip(model.graph.output, inferred.graph.output, strict=True):
         if not known.type.tensor_type.HasField("shape"):
             return None
         value.type.CopyFrom(known.type)
@@ -550,54 +616,73 @@ def situate(
             if not size.HasField("dim_value"):
                 size.Clear()
                 size.dim_param = f"{value.name}_{number}"
-    kept = {tensor.name for tensor in changed.graph.initializer}
-    order = [value.name for value in changed.graph.input if value.name not in kept]
-    return Situated(changed, tuple(given[each] for each in order), frozenset(places))
+    fixed = {tensor.name for tensor in model.graph.initializer}
+    order = [value.name for value in model.graph.input if value.name not in fixed]
+    return Situated(model, tuple(inputs[each] for each in order), places)
 
 
-def situated_cases(cases: Iterable[Case]) -> Iterator[Case]:
+def _family(case: Case) -> str:
+    """Return the name of the family of a case."""
+    return next(tag for tag in case.tags[1:] if tag != "pass")
+
+
+def _patterns(cases: Iterable[Case]) -> list[tuple[Case, Pattern]]:
+    """Return the cases that can be in situations, with their patterns."""
+    found = []
+    for case in cases:
+        if case.level is Level.MUST and len(case.data_sets) == 1:
+            pattern = Pattern.of(onnx.load_model_from_string(case.model), case.data_sets[0])
+            if pattern is not None:
+                found.append((case, pattern))
+    return found
+
+
+def situated_cases(cases: Iterable[Case], others: Iterable[Case] = ()) -> Iterator[Case]:
     """Yield cases in situations, so that each situation has each of its places in one of them.
 
     Args:
         cases: the cases of the families, in order of preference.
+        others: cases that are in the corpus too, and that can have places.
     """
-    usable = [case for case in cases if case.level is Level.MUST and len(case.data_sets) == 1]
-    models = [onnx.load_model_from_string(case.model) for case in usable]
-    order = sorted(range(len(usable)), key=lambda each: -len({node.op_type for node in models[each].graph.node}))
-    for names in (*ALTERNATIVES, *((name,) for name in SITUATIONS if not any(name in each for each in ALTERNATIVES))):
+    usable = _patterns(cases)
+    whole_corpus = (*usable, *_patterns(others))
+    widest = sorted(usable, key=lambda each: -len({node.op_type for node in each[1].nodes}))
+    for name, situation in SITUATIONS.items():
         covered: set[str] = set()
-        turns = deque(names)
-        counts = dict.fromkeys(names, 0)
-        for number in order:
-            for name in list(turns):
-                found = situate(models[number], usable[number].data_sets[0], name, covered)
-                if found is None:
-                    continue
-                made = _answered(usable[number], found, f"{name}_{counts[name] + 1:03}", SITUATIONS[name][0])
+        for case, pattern in whole_corpus if situation.strength is not Strength.WHOLE else ():
+            present = [place[:2] for place in situation.places(pattern) if place[2] is None]
+            covered = covered.union(*(situation.labels(_family(case), *place) for place in present))
+        count = 0
+        for case, pattern in widest if situation.strength is Strength.WHOLE else usable:
+            for found in situations(pattern, name, _family(case), covered):
+                made = _answered(case, found, f"{name}_{count + 1:03}", situation.title)
                 if made is not None:
-                    counts[name] += 1
+                    count += 1
                     covered |= found.places
-                    turns.remove(name)
-                    turns.append(name)
                     yield made
 
 
 def _answered(case: Case, found: Situated, name: str, title: str) -> Case | None:
     """Return the case of a model in a situation with its answers; None if nothing can judge it."""
-    family = next(tag for tag in case.tags[1:] if tag != "pass")
-    try:
-        made = with_answers(
-            replace(
-                case,
-                id=f"test_pattern_{name}_{case.id.removeprefix('test_pattern_')}"[:125],
-                title=f"{case.title}, {title}",
-                tags=(*(tag for tag in case.tags if "=" not in tag), f"situation={name.rpartition('_')[0]}"),
-                model=found.model.SerializeToString(deterministic=True),
-                data_sets=(found.inputs,),
-                answers=(),
-            )
-        )
-        case_files(made, family)
-    except (CaseError, Unsupported, ValueError, KeyError, IndexError, AssertionError):
+    content = found.model.SerializeToString(deterministic=True)
+    if not is_fully_valid(content):
         return None
-    return made
+    made = replace(
+        case,
+        id=f"test_pattern_{name}_{case.id.removeprefix('test_pattern_')}"[:125],
+        title=f"{case.title}, {title}",
+        tags=(*(tag for tag in case.tags if "=" not in tag), f"situation={name.rpartition('_')[0]}"),
+        model=content,
+        data_sets=(found.inputs,),
+        answers=(),
+    )
+    try:
+        try:
+            answers: Sequence[Answer] = enclosed_answers(found.model, found.inputs)
+        except Unsupported:
+            (answers,) = with_answers(made).answers
+        for value, answer in zip(found.model.graph.output, answers, strict=True):
+            DeclaredInput.of(value).check(answer.expected.dtype, answer.expected.shape)
+    except (Unsupported, TypeError, ValueError, KeyError, IndexError, AssertionError, AttributeError):
+        return None
+    return None if all(map(is_unbounded, answers)) else replace(made, answers=(tuple(answers),))

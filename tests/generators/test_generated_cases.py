@@ -56,6 +56,7 @@ from generators.patterns.declared import FORMS_OF_NODE, declared_chains, declare
 from generators.patterns.side_by_side import side_by_side
 from generators.patterns.situations import SITUATIONS, situate
 from generators.patterns.surroundings import SURROUNDINGS
+from generators.patterns.variations import Pattern, values_elsewhere
 from generators.training_optimizers.optimizer_sizes import size_cases
 from generators.training_optimizers.table import OPERATORS
 
@@ -448,7 +449,7 @@ def test_declared_chains_are_valid_and_have_answers():
 
 @pytest.mark.parametrize("form", FORMS_OF_NODE)
 def test_declared_chains_have_each_form_of_an_operator(form):
-    (chain,) = declared_chains(["Gelu"], [form])
+    chain = next(declared_chains(["Gelu"], [form]))
     made = {name for node in chain.nodes for name in node.output}
     gelus = [node for node in chain.nodes if node.op_type == "Gelu"]
     kinds = {
@@ -456,6 +457,7 @@ def test_declared_chains_have_each_form_of_an_operator(form):
         "moved operand": gelus[0].input[0] in made,
         "moved result": len(chain.nodes) == 2,
         "nearly equal": len(gelus) == 2 and [*gelus[0].attribute] != [*gelus[1].attribute],
+        "repeated": len(gelus) == 2 and gelus[1].input[0] == gelus[0].output[0],
         "negated": chain.nodes[0].op_type == "Neg",
         "converted": chain.nodes[0].op_type == "Cast",
     }
@@ -512,7 +514,7 @@ def test_cases_side_by_side_keep_their_functions_and_answers():
     data = ((np.array([1, 2], np.float32),),)
     tags = ("pattern", "pass", "one", "situation=s")
     case = with_answers(Case("test_one", "One", Level.MUST, ("monotone.valid",), tags, model, data))
-    (both,) = side_by_side([case, case])
+    (both,) = side_by_side([case, case], 2)
     joined = onnx.load_model_from_string(both.model)
     onnx.checker.check_model(joined, full_check=True)
     assert [value.name for value in joined.graph.output] == ["Y_1", "Y_2"]
@@ -531,19 +533,81 @@ SITUATED_TEXTS = {
     "no_rows": "float[rows,3] X",
     "no_columns": None,  # W has three columns
     "named_sizes": "float[size_0_0,size_0_1] X",
+    "equal_sizes": "float[size_2,size_3] X",
     "wide_constants": "float[1,1,3] wide",
     "special_values": "float[2,3] X",
     "half": "float16[2,3] X",
     "double": "double[2,3] X",
+    "int32": "int32[2,3] X",
+    "int64": "int64[2,3] X",
     "moved_axis": None,
-    "other_operand": "B = Add (A, X_other)",
     "opset_12": '"" : 12',
     "opset_23": "ReduceMean (B, axes_of_Y)",
     "in_branch": "Y_outside = If (taken)",
+    "inner_constants": "(float[2,1] Y_outside) {",
     "in_loop": "Y_outside = Loop (trips, running)",
     "in_function": "Y_again = acme.Pattern (X)",
     "function_parameters": "axes: ints = @axes_",
+    "values_elsewhere": "B_chosen = If (B_taken)",
+    "constants_elsewhere": "W_chosen = If (W_taken)",
+    "replaceable": "float[3] W) =>",
+    "unknown": "float[3] W) =>",
+    "constant_nodes": "W = Constant",
+    "other_elements": "Mul (E, W_varied)",
+    "special_constants": "W_varied =  {1,2,nan}",
+    "other_shapes": "float W_varied",
+    "attributes": "keepdims: int = 0",
+    "swapped": None,  # the operators are commutative
+    "fed_twice": "B = Add (A, A)",
+    "other_operand": "E = Exp (X_instead)",
+    "omitted": None,
+    "more_results": None,
+    "broadcasts": "float[1,2,3] X",
+    "more_axes": "float[1,2,3] X",
+    "twice": "A_too = Mul (E_too, W)",
+    "one_shared": None,  # there is one constant only
+    "inside": "Y_after = Neg (Y)",
+    "other_types": "double[3] W",
+    "operand_counts": None,
+    "other_domains": "B = acme.Add (A, X)",
 }
+
+OTHER_SITUATED_TEXTS = [
+    ("omitted", "(float[2] X) => (float[2] Y) <float low = {0}> { Y = Clip (X, low) }", "Clip (X)"),
+    ("more_results", "(float[1,1,2] X) => (float[1,1,2] Y) { Y = MaxPool <kernel_shape = [1]> (X) }", "Y, Y_second ="),
+    ("operand_counts", "(float[2] X) => (float[2] Y) { Y = Max (X) }", "Max (X, X_more)"),
+    (
+        "one_shared",
+        "(float[1] X) => (float[1] Y) <float[1] A = {2}, float[1] B = {3}> { C = Mul (X, A) Y = Add (C, B) }",
+        "_too",
+    ),
+    (
+        "other_elements",
+        "(float[2,3] X) => (float[3] Y) <int64[1] a = {0}> { Y = ReduceSum <keepdims = 0> (X, a) }",
+        "varied",
+    ),
+    ("swapped", "(float[2] X, float[2] Z) => (float[2] Y) { Y = Sub (X, Z) }", "Sub (Z, X)"),
+    ("no_columns", "(float[2] X) => (float[2] Y) { Y = Neg (X) }", "float[0] X"),
+    ("moved_axis", "(float[2,3] X) => (float[2,3] Y) { Y = Softmax <axis = 1> (X) }", "axis: int = 0"),
+]
+
+
+@pytest.mark.parametrize(("name", "text", "expected"), OTHER_SITUATED_TEXTS)
+def test_situation_of_a_node_changes_the_model(name, text, expected):
+    model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["": 17]> pattern {text}')
+    shape = [size.dim_value for size in model.graph.input[0].type.tensor_type.shape.dim]
+    found = situate(model, [np.ones(shape, np.float32) for _ in model.graph.input], name)
+    onnx.checker.check_model(found.model, full_check=True)
+    assert expected in onnx.printer.to_text(found.model)
+
+
+def test_values_that_are_used_elsewhere_already_are_no_places():
+    text = SITUATED.replace("(float[2,1] Y)", "(float[2,1] Y, float[2,3] E)")
+    pattern = Pattern(onnx.parser.parse_model(text), {"X": np.ones((2, 3), np.float32)})
+    places = {words: change for words, _, change in values_elsewhere(pattern)}
+    assert places["Mul shown"] is None
+    assert "Mul read" not in places
+    assert places["Add read"] is not None
 
 
 def test_situation_whose_places_are_covered_is_left_out():
@@ -559,7 +623,8 @@ def test_situation_changes_the_model_and_its_inputs(name):
     if expected is None:
         assert found is None
     else:
-        onnx.checker.check_model(found.model, full_check=True)
+        if name not in ("other_types", "int32", "int64"):  # `situated_cases` leaves out what the checker rejects
+            onnx.checker.check_model(found.model, full_check=True)
         assert expected in onnx.printer.to_text(found.model)
         fixed = {tensor.name for tensor in found.model.graph.initializer}
         assert len(found.inputs) == len([value for value in found.model.graph.input if value.name not in fixed])
