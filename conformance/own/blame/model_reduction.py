@@ -28,7 +28,7 @@ import numpy as np
 import onnx
 
 from conformance.exact.models.external_data import without_external_data
-from conformance.exact.models.graphs import copy_of, is_operator, iter_nodes
+from conformance.exact.models.graphs import copy_of, is_operator, iter_nodes, with_inferred_types
 from conformance.exact.models.model_validity import model_violation
 from conformance.exact.reference.numbers.enclosure import Enclosure
 from conformance.own.blame.difference import Difference, observe
@@ -53,6 +53,9 @@ SHARE_OF_WHOLE = 1 / 6
 
 MAX_JUDGED_NODES = 4096
 """Number of nodes up to which a model is judged before it is reduced; each takes more than a millisecond."""
+
+MAX_FIRST_VALUES = 16
+"""Maximum number of values of a reduced model that are judged as outputs, those that the fewest nodes compute first."""
 
 WINDOW_NODES = 16
 """Number of nodes of the parts in which a fault is searched if the whole model's difference is admissible."""
@@ -88,7 +91,7 @@ class DifferenceReduction:
             start: a smaller fed model of an earlier session; None to start with the whole model.
         """
         self._begun = time.monotonic()
-        whole, wanted, kept = self._first_output(whole, keeps_kind=True)
+        whole, wanted, kept = self._first_output(whole)
 
         def has_difference(fed: FedModel) -> bool:
             """Return whether a smaller model has the same difference; a rounding is another one than a fault.
@@ -110,12 +113,9 @@ class DifferenceReduction:
 
         first = start if start is not None and has_difference(start) else whole
         fed = self._reduce_while(has_difference, first, 1 / 3)
-        # a cut at a value that differs already keeps only the nodes before it: a missing box follows from a wrong score
-        single, difference, outcome = self._first_output(fed, keeps_kind=False)
-        if single is not fed and not outcome.is_open:
-            wanted = difference
-            kept = outcome
-            fed = self._reduce_while(has_difference, single, 1 / 3)
+        if not any(wanted.failures) and (first_wrong := self._first_wrong_value(fed)) is not None:
+            first, wanted, kept = first_wrong
+            fed = self._reduce_while(has_difference, first, 1 / 3)
         _, outcome = self._judged(fed, 1 / 2)
         if not outcome.is_open or any(wanted.failures):
             return fed
@@ -126,15 +126,11 @@ class DifferenceReduction:
             return self._reduce_while(lambda fed: is_alike_and_admissible(self.comparison, fed, wanted), fed, 1)
         return fed
 
-    def _first_output(self, whole: FedModel, *, keeps_kind: bool) -> tuple[FedModel, Difference, BlameOutcome]:
+    def _first_output(self, whole: FedModel) -> tuple[FedModel, Difference, BlameOutcome]:
         """Return the model with one differing output, or the whole model, with its difference and who is wrong.
 
         The output is the one that the fewest nodes compute, if the answer for it is that for the whole model: the
         difference of another output may come from this one, and would keep the nodes of both.
-
-        Args:
-            whole: the model and its inputs.
-            keeps_kind: whether the difference must have the kind of that of the whole model.
         """
         wanted, outcome = self._judged(whole, SHARE_OF_WHOLE)
         names = [each.name for each in wanted.outputs]
@@ -144,13 +140,25 @@ class DifferenceReduction:
         for part in parts[:-1]:
             difference, found = self._judged(part, SHARE_OF_WHOLE)
             is_alike = wanted.is_alike(difference) and difference.is_finite == wanted.is_finite
-            if (
-                (is_alike or not keeps_kind)
-                and found is not BlameOutcome.NOT_JUDGED
-                and found.is_open == outcome.is_open
-            ):
+            if is_alike and found is not BlameOutcome.NOT_JUDGED and found.is_open == outcome.is_open:
                 return part, difference, found
         return whole, wanted, outcome
+
+    def _first_wrong_value(self, fed: FedModel) -> tuple[FedModel, Difference, BlameOutcome] | None:
+        """Return the part of a reduced model with the first value on which somebody is wrong; None if it is an output.
+
+        A difference of shapes, such as a missing box, may follow from one of values, such as a wrong score.
+        """
+        if self.comparison.second_model is not None:
+            return None
+        typed = fed.with_model(with_inferred_types(fed.model))
+        names = [value.name for value in typed.model.graph.value_info]
+        parts = sorted((with_output(typed, name) for name in names), key=lambda part: node_count(part.model))
+        for part in parts[:MAX_FIRST_VALUES]:
+            difference, outcome = self._judged(part, SHARE_OF_WHOLE)
+            if difference and not outcome.is_open:
+                return part, difference, outcome
+        return None
 
     def _judged(self, fed: FedModel, share: float) -> tuple[Difference, BlameOutcome]:
         """Return the difference of a fed model and who is wrong; nobody is judged after a share of the whole time."""
@@ -375,9 +383,9 @@ def node_count(model: onnx.ModelProto) -> int:
 
 
 def with_output(fed: FedModel, name: str) -> FedModel:
-    """Return a fed model with one of its outputs, and the nodes that the output needs."""
+    """Return a fed model with one value of a known type as its output, and the nodes that it needs."""
     model = copy_of(fed.model)
-    kept = [value for value in fed.model.graph.output if value.name == name]
+    kept = [value for value in (*fed.model.graph.output, *fed.model.graph.value_info) if value.name == name]
     del model.graph.output[:]
     model.graph.output.extend(kept)
     return without_unused(fed.with_model(model))
