@@ -113,7 +113,8 @@ class DifferenceReduction:
 
         first = start if start is not None and has_difference(start) else whole
         fed = self._reduce_while(has_difference, first, 1 / 3)
-        if not any(wanted.failures) and (first_wrong := self._first_wrong_value(fed)) is not None:
+        is_settled = any(wanted.failures) or kept.is_open
+        if not is_settled and (first_wrong := self._first_wrong_value(fed)) is not None:
             first, wanted, kept = first_wrong
             fed = self._reduce_while(has_difference, first, 1 / 3)
         _, outcome = self._judged(fed, 1 / 2)
@@ -149,7 +150,7 @@ class DifferenceReduction:
 
         A difference of shapes, such as a missing box, may follow from one of values, such as a wrong score.
         """
-        if self.comparison.second_model is not None:
+        if self.comparison.has_rewrite:  # a rewrite has other values before its outputs
             return None
         typed = fed.with_model(with_inferred_types(fed.model))
         names = [value.name for value in typed.model.graph.value_info]
