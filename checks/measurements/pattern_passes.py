@@ -46,8 +46,12 @@ UNDETECTED = (Verdict.PASS, Verdict.SKIPPED)
 """Verdicts that show no mistake: the rewrite is right, or its outputs cannot be judged."""
 
 
-class UnknownRankError(Exception):
+class UnknownRankError(ValueError):
     """The number of axes of a value is unknown."""
+
+
+UNFIT = (TypeError, ValueError, IndexError, AttributeError, AssertionError)
+"""Errors of a condition that has no meaning for a node, so that no rule matches the node."""
 
 
 @dataclass
@@ -212,18 +216,20 @@ class Rule:
         for site in self._sites(after):
             conditions = (holds for name, holds in self.every_condition.items() if name != forgotten)
             try:
-                if all(holds(site) for holds in conditions):
-                    self.rewrite(site)
-                    if site.first is not None:
-                        after.graph.node.remove(site.first)
-                        _forget(after.graph, site.first.output)
-                    return after
-            except UnknownRankError:
+                if not all(holds(site) for holds in conditions):
+                    continue
+            except UNFIT:
                 continue
-            except (TypeError, ValueError, IndexError, AttributeError, AssertionError):
+            try:
+                self.rewrite(site)
+            except UNFIT:
                 if not forgotten:
                     raise
                 return copy_of(model)  # without its guard, the rewrite has no meaning
+            if site.first is not None:
+                after.graph.node.remove(site.first)
+                _forget(after.graph, site.first.output)
+            return after
         return after
 
     def _sites(self, model: onnx.ModelProto) -> Iterator[Site]:
