@@ -34,7 +34,7 @@ from conformance.exact.models.input_files import DeclaredInput
 from conformance.exact.models.model_building import array_value_info
 from conformance.exact.models.model_validity import is_fully_valid
 from generators.patterns import variations
-from generators.patterns.variations import Pattern
+from generators.patterns.variations import BROADCASTING, Pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -204,13 +204,6 @@ def equal_sizes(model: onnx.ModelProto, inputs: Inputs) -> set[str]:
                     dimension.Clear()
                     dimension.dim_param = f"size_{size}"
     return {node.op_type for node in model.graph.node}
-
-
-BROADCASTING = frozenset(
-    {"Add", "Sub", "Mul", "Div", "Pow", "Mod", "Where", "Max", "Min", "Sum", "Mean", "And", "Or", "Xor"}
-    | {"Less", "Greater", "Equal", "LessOrEqual", "GreaterOrEqual"}
-)
-"""Operators whose result has the widest shape of the operands."""
 
 
 def wide_constants(model: onnx.ModelProto, _: Inputs) -> set[str]:

@@ -21,6 +21,7 @@ from conformance.exact.declarations.declaration_tables import declarations
 from conformance.exact.models.arrays import array_of, dtype_of, tensor_of
 from conformance.exact.models.graphs import (
     MAIN_DOMAINS,
+    all_nodes,
     copy_of,
     count_captures,
     infer_shapes,
@@ -41,6 +42,27 @@ if TYPE_CHECKING:
 
 PLAIN_ELEMENTS = (0.75, -1.5, 2, -0.25, 3, 1.25, -2)
 """Elements of inputs that a variation adds."""
+
+
+BROADCASTING = frozenset(
+    {"Add", "Sub", "Mul", "Div", "Pow", "Mod", "Where", "Max", "Min", "Sum", "Mean", "And", "Or", "Xor"}
+    | {"Less", "Greater", "Equal", "LessOrEqual", "GreaterOrEqual"}
+)
+"""Operators whose result has the widest shape of the operands."""
+
+ANY_ELEMENTS = BROADCASTING | {"MatMul", "Gemm", "Conv", "ConvTranspose", "PRelu"}
+"""Operators whose constants can have any elements."""
+
+SIZED_OPERANDS = frozenset(
+    {"Conv", "ConvTranspose", "BatchNormalization", "InstanceNormalization", "GroupNormalization", "PRelu", "Gemm"}
+    | {"LayerNormalization", "RMSNormalization", "QuantizeLinear", "DequantizeLinear", "QLinearConv", "Attention"}
+    | {"QLinearMatMul", "MatMulInteger", "ConvInteger", "RotaryEmbedding"}
+)
+"""Operators with operands whose sizes follow from those of another one, which the checker does not check."""
+
+NOT_NEGATIVE = frozenset({"pads", "strides", "dilations", "kernel_shape", "output_padding", "output_shape", "split"})
+POSITIVE = frozenset({"strides", "dilations", "kernel_shape"})
+"""Attributes whose elements are 0 or more, and those whose elements are 1 or more."""
 
 
 @dataclass(frozen=True)
@@ -108,6 +130,11 @@ class Pattern:
     def outputs(self) -> set[str]:
         """The names of the outputs of the graph."""
         return {value.name for value in self.model.graph.output}
+
+    @property
+    def has_sized_operands(self) -> bool:
+        """Whether other sizes of an input can make a model wrong that the checker accepts."""
+        return any(node.op_type in SIZED_OPERANDS for node in all_nodes(self.model))
 
     def between(self) -> Iterator[tuple[str, str]]:
         """Yield the values between two nodes, each with the operators of both."""
@@ -337,7 +364,8 @@ def other_elements(pattern: Pattern) -> Places:
     """Give an operand a constant with other elements."""
     for number, place, name, words in pattern.constants():
         array = np.asarray(array_of(pattern.fixed[name]))
-        if array.size:
+        is_limited = array.dtype.kind == "f" and pattern.nodes[number].op_type not in ANY_ELEMENTS
+        if array.size and not is_limited:
             for kind, other in _other_elements(array):
                 change = partial(_set_constant, number=number, place=place, array=other)
                 yield f"{words} {'' if other.shape == array.shape else kind}", kind, change
@@ -351,7 +379,8 @@ def special_constants(pattern: Pattern) -> Places:
     """Give an operand a constant whose last element is 0, -0, infinity or NaN."""
     for number, place, name, words in pattern.constants():
         array = np.asarray(array_of(pattern.fixed[name]))
-        for special in SPECIAL if array.dtype.kind == "f" and array.size else ():
+        is_free = array.dtype.kind == "f" and pattern.nodes[number].op_type in ANY_ELEMENTS
+        for special in SPECIAL if is_free and array.size else ():
             other = array.copy()
             other.flat[array.size - 1] = special
             yield words, str(special), partial(_set_constant, number=number, place=place, array=other)
@@ -362,6 +391,8 @@ def other_shapes(pattern: Pattern) -> Places:
     for number, place, name, words in pattern.constants():
         array = np.asarray(array_of(pattern.fixed[name]))
         shapes: dict[str, Array] = {}
+        if pattern.nodes[number].op_type not in BROADCASTING:
+            continue
         if array.size == 1:
             shapes = {"scalar": array.reshape(()), "vector": array.reshape(1), "matrix": array.reshape(1, 1)}
         elif array.ndim == 1 and array.size:
@@ -419,7 +450,8 @@ def attributes(pattern: Pattern) -> Places:
             if value is not None and not about.required:
                 options.insert(0, None)
             if isinstance(value, list) and value and isinstance(value[0], int):
-                options += [each for each in _varied_list(value) if each != value]
+                least = 1 if name in POSITIVE else 0 if name in NOT_NEGATIVE else min(*value, -8)
+                options += [each for each in _varied_list(value) if each != value and min(each, default=least) >= least]
             elif name == "axis" and isinstance(value, int):
                 options += [each for each in (value - 1, value + 1) if each not in options]
             elif about.type == onnx.defs.OpSchema.AttrType.FLOAT:
@@ -449,7 +481,7 @@ def swapped(pattern: Pattern) -> Places:
 
     for number, node in pattern.main_nodes():
         types = [pattern.types.get(name, (0, None))[0] for name in node.input[:2]]
-        is_ordered = len(node.input) > 1 and node.op_type not in COMMUTATIVE
+        is_ordered = len(node.input) > 1 and node.op_type in (BROADCASTING | {"MatMul", "Concat"}) - COMMUTATIVE
         if is_ordered and types[0] == types[1] and node.input[0] != node.input[1]:
             yield node.op_type, "", partial(change, number=number)
 
@@ -540,7 +572,7 @@ def broadcasts(pattern: Pattern) -> Places:
         value.CopyFrom(array_value_info(name, array))
 
     for name, array in pattern.inputs.items():
-        if not array.ndim or not array.size or name not in pattern.uses:
+        if not array.ndim or not array.size or name not in pattern.uses or pattern.has_sized_operands:
             continue
         kinds: dict[str, Any] = {"column": np.s_[..., :1], "row": np.s_[:1], "wide": np.s_[np.newaxis]}
         kinds |= {"narrow": 0, "scalar": (0,) * array.ndim} if array.ndim > 1 else {"scalar": 0}
@@ -560,7 +592,7 @@ def more_axes(pattern: Pattern) -> Places:
                 inputs[value.name] = np.stack([array] * size) if size else np.array(array[0])
                 value.CopyFrom(array_value_info(value.name, inputs[value.name]))
 
-    if pattern.inputs:
+    if pattern.inputs and not pattern.has_sized_operands:
         yield "", "2", partial(change, size=2)
         yield "", "1", partial(change, size=1)
         if all(array.ndim and array.size for array in pattern.inputs.values()):

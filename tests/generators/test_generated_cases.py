@@ -592,6 +592,15 @@ OTHER_SITUATED_TEXTS = [
 ]
 
 
+SIZED = """<ir_version: 8, opset_import: ["": 17]> sized (float[1,2,3] X) => (float[1,2,3] Y)
+<float[2,2,1] W = {1, 2, 3, 4}, float[2] B = {1, 2}> { Y = Conv <pads = [0, 0]> (X, W, B) }"""
+
+
+@pytest.mark.parametrize("name", ["other_shapes", "broadcasts", "more_axes"])
+def test_sizes_that_only_the_page_of_an_operator_restricts_are_not_varied(name):
+    assert situate(onnx.parser.parse_model(SIZED), [np.ones((1, 2, 3), np.float32)], name) is None
+
+
 @pytest.mark.parametrize(("name", "text", "expected"), OTHER_SITUATED_TEXTS)
 def test_situation_of_a_node_changes_the_model(name, text, expected):
     model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["": 17]> pattern {text}')
