@@ -25,7 +25,7 @@ from conformance.base.serialization.printable_text import first_line
 from conformance.base.verdicts import RewriteEffect, Unsupported
 from conformance.exact.models.arrays import dtype_of, equal_elements, is_computed
 from conformance.exact.models.graphs import MAIN_DOMAINS, Scope, all_nodes
-from conformance.exact.models.input_files import initializer_arrays
+from conformance.exact.models.input_files import DeclaredInput, initializer_arrays
 from conformance.exact.models.model_validity import model_violation
 from conformance.exact.models.summaries import shortest_decimal
 from conformance.exact.reference.model_enclosures import AcceptableIndices, are_apart, enclose_model
@@ -112,9 +112,22 @@ def judge_rewrite_of(before: onnx.ModelProto, after: onnx.ModelProto, inputs: In
         return found
     for change in (_next_values, _values_below_zeros, _reversed_values, _reversed_values_after_zero):
         others = _judge(before, after, {**inputs, **{name: change(array) for name, array in defaults.items()}})
-        if others.is_wrong:
+        if others.is_wrong and _is_declared(before, others):
             return others
     return found
+
+
+def _is_declared(model: onnx.ModelProto, found: RewriteJudgement) -> bool:
+    """Return whether the output that decides has the declared shape; with other sizes the model contradicts itself."""
+    declared = next((value for value in model.graph.output if value.name == found.output), None)
+    value = found.value_before
+    if declared is None or value is None:
+        return True
+    try:
+        DeclaredInput.of(declared).check(value.dtype, value.shape)
+    except ValueError:
+        return False
+    return True
 
 
 def _next_values(array: Array) -> Array:

@@ -163,6 +163,8 @@ def _split(node: Node, inputs: list[Value], _: NumberSystem) -> list[Value]:
     count = len(node.outputs)
     if sizes is None:
         sizes = [-(-X.elements.shape[axis] // count)] * count
+    elif min(sizes, default=0) < 0 or sum(sizes) != X.elements.shape[axis]:
+        raise Unsupported("Split in parts that do not add up to the tensor")
     parts = [slice(*ends) for ends in pairwise([0, *accumulate(sizes[:-1]), None])]
     places = (place_along(axis, X.elements.ndim, parts[index]) for index in range(count))
     return [move_elements(X, itemgetter(place)) for place in places]
