@@ -352,6 +352,8 @@ def _interruption_line(
     if state in kept:
         more = "" if is_resumed else f" and --resume {outputs[state]}"
         return f"{line} Continue with the same options{more}."
+    if state in outputs:
+        return f"{line} Nothing was written yet: give the same command again."
     if state and not is_resumed:
         flag = (entries[state].flags or [flag_name(state)])[0]
         return f"{line} With {flag} {entries[state].metavar}, the same command can be continued."

@@ -934,7 +934,7 @@ static int judge_folder(int count, char **words) {
         else if (!strcmp(words[i], "--min-cases") && !min_cases &&
                  judge_read_number(&number, JUDGE_MAX_CASES, &min_cases) && !*number)
             ++i;
-        else return judge_refuse("The option %s is unknown, is given twice, or has a wrong value.", words[i]);
+        else return judge_refuse("The option %s is unknown, is given twice, or has a wrong value; options go last.", words[i]);
     }
     return judge_all(words[2], words[3], lists_undecided, min_cases);
 }

@@ -308,3 +308,15 @@ def test_end_of_a_process_on_hard_values_is_a_fault_and_an_error_leaves_the_othe
     (probe,) = json.loads((here / "a.json").read_text())["audits"][0]["probes"]
     assert probe["verdict"] == ("wrong" if status else "correct")
     assert probe["probes"] > 0
+
+
+def test_gate_says_only_that_a_subject_does_not_run_the_model(command, here):
+    model = write_text_model(here, "g (float[2, 6] x) => (float[2, 6] y) { y = Abs (x) }")
+    (here / "known.toml").write_text(
+        'subject = "fake_subject:raises_on_prepare"\nsupports = ["Abs"]\n\n'
+        '[[expect]]\nreason = "known"\nfail = ["test_audit_text_1_abs"]\n\n'
+        '[[expect]]\nreason = "known too"\nfail = ["test_audit_text_2_neg"]\n'
+    )
+    ended = command("audit", model, "-b", "fake_subject:raises_on_prepare", "--no-isolation", "--expect", "known.toml")
+    assert ended.status == 1
+    assert ended.out.count("known.toml") == 0, ended.out

@@ -154,7 +154,9 @@ def audit_results(document: AuditDocument, expectations: Mapping[str, Expectatio
         result.unexpected = not criterion.assess(result, partial(case_facts, case))
         results.append(result)
     commands = [audit.command for audit in document.audits if audit.command]
-    reasons = criterion.reasons(Completeness(len(results), len(results), is_selection=document.is_part))
+    # a subject that does not run the model has no results of its nodes, which the entries are about
+    is_selection = document.is_part or any(audit.failure for audit in document.audits)
+    reasons = criterion.reasons(Completeness(len(results), len(results), is_selection=is_selection))
     reasons += [f"too little was judged on {subject}" for subject in document.too_little]
     header = Header(
         format=FORMAT,

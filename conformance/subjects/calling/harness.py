@@ -249,7 +249,7 @@ def _suggested_backend(request: Request, found: Any) -> str:
     """Return a sentence that names the backend that the module defines, if there is one."""
     defined = [
         name
-        for name, value in vars(found).items()
+        for name, value in getattr(found, "__dict__", {}).items()
         if isinstance(value, type)
         and value.__module__ == request["module"]
         and callable(getattr(value, "prepare", None))

@@ -85,7 +85,7 @@ def assert_patterns_have_surroundings(models: list[onnx.ModelProto]) -> None:
 def test_reference_passes_programs(operator: str) -> None:
     subject = Subject("reference", "", ReferenceBackend, SubjectKind.BACKEND)
     passed = 0
-    for seed in range(8):
+    for seed in range(12):
         with suppress(NoExpectedOutputsError):
             example = draw_program_example(operator, str(seed))
             case = build_native_case(example)
