@@ -31,6 +31,8 @@ def check_harness(
     if len(named) != 1:
         raise UsageError("subject-count.harness", count=len(named))
     (subject,) = named
+    if subject.text == harness and not subject.is_command and "/" in harness:
+        raise UsageError("harness-path", path=harness)
     interpreter = None if subject.is_command else find_interpreter(subject)
     counts: Counter[RuleState] = Counter()
     for outcome in check_harness(subject_command(subject, interpreter), timeout):

@@ -109,6 +109,13 @@ def reasons(nodes: Sequence[JudgedNode]) -> list[tuple[str, int]]:
     return counts.most_common()
 
 
+def wrong_title(audit: SubjectAudit) -> str:
+    """Return how many nodes are wrong, and how many distinct ones on hard data."""
+    counts = (len(audit.wrong_nodes), ""), (len(audit.wrong_probes), " on hard data")
+    parts = [f"{count} wrong node{'s' * (count > 1)}{place}" for count, place in counts if count]
+    return ", ".join(parts) or "No node is wrong"
+
+
 def audit_title(audit: SubjectAudit) -> str:
     """Return the subject, its version if it is known, and the data set of an audit."""
     return f"{f'{audit.subject} {audit.version}'.strip()}, {audit.data_set}"

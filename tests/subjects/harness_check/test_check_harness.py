@@ -180,7 +180,14 @@ class TestCommand:
 
     @pytest.mark.parametrize(
         "arguments",
-        [(), ("exec:",), ("exec:'a",), ("exec:there-is-no-such-program",), ("exec:python3", "-b", "reference")],
+        [
+            (),
+            ("./nosuch",),
+            ("exec:",),
+            ("exec:'a",),
+            ("exec:there-is-no-such-program",),
+            ("exec:python3", "-b", "reference"),
+        ],
     )
     def test_command_without_one_harness_is_refused(self, command, arguments):
         ended = command("check-harness", *arguments)
