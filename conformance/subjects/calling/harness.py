@@ -262,7 +262,7 @@ def _prose(request: Request) -> str:
 
 
 def _import_module(request: Request) -> ModuleType:
-    """Import the module of a subject; it is searched in the directory first, as with `python -m`.
+    """Import the module of a subject; it is searched in the directory first, unless it is loaded already.
 
     All other modules are searched in the directory last, so that its files (a `numpy.py`) cannot hide installed
     modules. A registered subject imports nothing from the directory.
