@@ -156,9 +156,9 @@ def lines(every: dict[str, OperatorScore], *, is_verbose: bool) -> Iterator[str]
             yield from (f"    not exercised: {id}" for id in sorted(score.mutants - score.exercised))
     low = [name for name, score in scores.items() if len(score.mutants) > MANY and score.share < LEAST_SHARE]
     yield (
-        f"{len(scores)} operators, {_shares(scores.values())}, {sums['should']} at any level; operators with more than"
-        f" {MANY} mutants and less than {LEAST_SHARE:.0%} at must: {', '.join(low) or 'none'}; pairs of a mutant and a"
-        f" condition: {_shares(pairs)}"
+        f"{len(scores)} operators have {_shares(scores.values())}. {sums['should']} are detected at any level."
+        f" Operators with more than {MANY} mutants and less than {LEAST_SHARE:.0%} at must: {', '.join(low) or 'none'}."
+        f" With a condition, there are {_shares(pairs)}."
     )
 
 
@@ -169,7 +169,7 @@ def _shares(scores: Collection[OperatorScore]) -> str:
     )
     total = max(count, 1)
     shown = [f"{number} ({number / total:.1%})" for number in (exercised, must)]
-    return f"{count} mutants: {shown[0]} exercised, {shown[1]} detected at must"
+    return f"{count} mutants: {shown[0]} are exercised, and {shown[1]} are detected at must"
 
 
 PAGE = """# Mutants of all operators
@@ -216,9 +216,7 @@ def page(scores: dict[str, OperatorScore]) -> str:
         f"- {operator} {mistake}: {reason}" for operator, own in EQUIVALENT.items() for mistake, reason in own.items()
     )
     sums = list(lines(scores, is_verbose=False))[-1]
-    return PAGE.format(
-        sums=sums[0].upper() + sums[1:] + ".", rows="\n".join(rows), admissible=admissible, equivalent=equivalent
-    )
+    return PAGE.format(sums=sums, rows="\n".join(rows), admissible=admissible, equivalent=equivalent)
 
 
 def main() -> int:

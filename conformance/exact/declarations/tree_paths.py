@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import onnx
 from onnx.helper import get_attribute_value
 
 from conformance.exact.models.arrays import array_of, is_computed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-
-    import onnx
 
     from conformance.exact.models.arrays import Array
 
@@ -59,7 +59,13 @@ class Split:
 
 def splits_of(node: onnx.NodeProto) -> list[Split]:
     """Return the splits of an operator of decision trees; none for another operator, or if the attributes disagree."""
-    given = {each.name: get_attribute_value(each) for each in node.attribute}
+    return _splits_in(node.SerializeToString(deterministic=True))
+
+
+@lru_cache(maxsize=2)
+def _splits_in(content: bytes) -> list[Split]:
+    """Return the splits of a serialized node; each probe of a node asks for them, and a forest may have a million."""
+    given = {each.name: get_attribute_value(each) for each in onnx.NodeProto.FromString(content).attribute}
     try:
         return _splits(given)
     except (KeyError, IndexError, ValueError, TypeError):

@@ -54,8 +54,11 @@ SHARE_OF_WHOLE = 1 / 6
 MAX_JUDGED_NODES = 4096
 """Number of nodes up to which a model is judged before it is reduced; each takes more than a millisecond."""
 
+SHARE_OF_VALUES = 5 / 12
+"""The share of the time after which no value of the reduced model is judged, nor the part before it reduced."""
+
 MAX_FIRST_VALUES = 16
-"""Maximum number of values of a reduced model that are judged as outputs, those that the fewest nodes compute first."""
+"""Maximum number of values of a reduced model that are judged as outputs, in the order of the nodes."""
 
 WINDOW_NODES = 16
 """Number of nodes of the parts in which a fault is searched if the whole model's difference is admissible."""
@@ -116,7 +119,7 @@ class DifferenceReduction:
         is_settled = any(wanted.failures) or kept.is_open
         if not is_settled and (first_wrong := self._first_wrong_value(fed)) is not None:
             first, wanted, kept = first_wrong
-            fed = self._reduce_while(has_difference, first, 1 / 3)
+            fed = self._reduce_while(has_difference, first, SHARE_OF_VALUES)
         _, outcome = self._judged(fed, 1 / 2)
         if not outcome.is_open or any(wanted.failures):
             return fed
@@ -153,10 +156,10 @@ class DifferenceReduction:
         if self.comparison.has_rewrite:  # a rewrite has other values before its outputs
             return None
         typed = fed.with_model(with_inferred_types(fed.model))
-        names = [value.name for value in typed.model.graph.value_info]
-        parts = sorted((with_output(typed, name) for name in names), key=lambda part: node_count(part.model))
-        for part in parts[:MAX_FIRST_VALUES]:
-            difference, outcome = self._judged(part, SHARE_OF_WHOLE)
+        known = {value.name for value in typed.model.graph.value_info}
+        names = [name for node in typed.model.graph.node for name in node.output if name in known]
+        for part in (with_output(typed, name) for name in names[:MAX_FIRST_VALUES]):
+            difference, outcome = self._judged(part, SHARE_OF_VALUES)
             if difference and not outcome.is_open:
                 return part, difference, outcome
         return None
