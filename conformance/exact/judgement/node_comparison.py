@@ -272,6 +272,29 @@ class ComparedOutput:
         return JudgedElement.of(self.name, (*self.place, *whole), value, expected, bound, operands)
 
 
+@dataclass(frozen=True)
+class Mismatch:
+    """What is wrong with an output as a whole.
+
+    Attributes:
+        output: the name of the output.
+        kind: `output_type`, `output_shape`, `no_array`, or `elements` for a map with other entries.
+        text: what is wrong, for a report.
+        actual: its type, or its shape.
+        expected: what is expected instead.
+        wrong: the number of wrong entries of a map.
+        entries: the number of all its entries.
+    """
+
+    output: str
+    kind: str
+    text: str
+    actual: str = ""
+    expected: str = ""
+    wrong: int = 0
+    entries: int = 0
+
+
 @dataclass
 class LevelCounts:
     """The outputs of a node compared with the bounds of one level; for the fields see `NodeJudgement` of `audit`."""
@@ -297,7 +320,7 @@ class NodeComparison:
         in_sequences: the number of those that are in sequences or maps.
         in_maps: the number of those that are in maps.
         unknown: the number of elements of outputs that the reference does not compute.
-        mismatch: what is wrong with a type or a shape, or with a sequence; otherwise None.
+        mismatches: the outputs with a wrong type or shape, and the wrong sequences.
         disagreement: how the page and onnx's shape inference disagree, for an output with the inferred shape.
         is_empty: whether an output, or an output that the page states, has no elements.
     """
@@ -311,7 +334,7 @@ class NodeComparison:
     in_sequences: int = 0
     in_maps: int = 0
     unknown: int = 0
-    mismatch: str | None = None
+    mismatches: list[Mismatch] = field(default_factory=list)
     disagreement: str | None = None
     is_empty: bool = False
 
@@ -361,7 +384,13 @@ class NodeComparison:
             elif actual.dtype == expected.dtype and shape in self.changed_shapes:
                 self.disagreement = f"{found}: {self.changed_shapes[shape]}"
             else:
-                self.mismatch = f"{found}, but must be {expected.dtype} {list(expected.shape)}"
+                text = f"{found}, but must be {expected.dtype} {list(expected.shape)}"
+                if actual.dtype == expected.dtype:
+                    values = str(list(actual.shape)), str(list(expected.shape))
+                    self.mismatches.append(Mismatch(name, "output_shape", text, *values))
+                else:
+                    values = str(actual.dtype), str(expected.dtype)
+                    self.mismatches.append(Mismatch(name, "output_type", text, *values))
         elif actual.size:
             self.outputs.append(
                 ComparedOutput(name, position, actual, expected, shape, self.part, self.keeps_signs, place)
@@ -383,8 +412,14 @@ class NodeComparison:
             self.unknown += count
         elif not isinstance(actual, (list, tuple)) or len(actual) != len(expected):
             self.elements += count
-            found = f"has {len(actual)} items" if isinstance(actual, (list, tuple)) else f"is a {type(actual).__name__}"
-            self.mismatch = f"{name} {found}, but must be a sequence of {len(expected)}"
+            must = f"but must be a sequence of {len(expected)}"
+            if isinstance(actual, (list, tuple)):
+                text = f"{name} has {len(actual)} items, {must}"
+                values = f"[{len(actual)}]", f"[{len(expected)}]"
+                self.mismatches.append(Mismatch(name, "output_shape", text, *values))
+            else:
+                own = type(actual).__name__
+                self.mismatches.append(Mismatch(name, "output_type", f"{name} is a {own}, {must}", own, "sequence"))
         else:
             for place, (one, other) in enumerate(zip(actual, expected, strict=True)):
                 self._add_item(name, position, place, one, other)
@@ -394,11 +429,18 @@ class NodeComparison:
             self.elements += len(expected)
             self.in_maps += len(expected)
             if not have_same_bits(actual, expected):
-                self.mismatch = f"{name}[{place}] has other entries than those that the page states"
+                text = f"{name}[{place}] has other entries than those that the page states"
+                given = actual if isinstance(actual, dict) else {}
+                keys = expected.keys() | given.keys()
+                wrong = [
+                    key for key in keys if not have_same_bits(*({key: each.get(key)} for each in (given, expected)))
+                ]
+                self.mismatches.append(Mismatch(name, "elements", text, wrong=len(wrong), entries=len(keys)))
         elif isinstance(actual, np.ndarray):
             self._add_tensor(name, position, actual, expected, actual.shape, (place,))
         else:
-            self.mismatch = f"{name}[{place}] is a {type(actual).__name__}, but must be a tensor"
+            text = f"{name}[{place}] is a {type(actual).__name__}, but must be a tensor"
+            self.mismatches.append(Mismatch(name, "no_array", text, type(actual).__name__))
 
     def counts(self, level: Level) -> LevelCounts:
         """Return the number of elements without a useful bound of a level, and the worst element."""
@@ -416,6 +458,11 @@ class NodeComparison:
         if self.mismatch is not None and level is Level.MUST:
             counts.share = math.inf
         return counts
+
+    @property
+    def mismatch(self) -> str | None:
+        """What is wrong with an output as a whole, for a report; otherwise None."""
+        return self.mismatches[-1].text if self.mismatches else None
 
     @property
     def unspecified(self) -> int:

@@ -630,7 +630,9 @@ def _audit_record(audit: SubjectAudit) -> AuditRecord:
 def _node_fields(audit: SubjectAudit, node: JudgedNode) -> dict[str, Any]:
     command = node_command(audit, node) if node.fault_rank else None
     fault = wrong_text(node) if node.verdict is NodeVerdict.WRONG else should_text(node) or None
-    return {**_shared(NodeRecord, node), "operator": operator_name(node), "command": command, "fault": fault}
+    outputs = node.outputs if fault else ()
+    own = {"operator": operator_name(node), "command": command, "fault": fault, "outputs": outputs}
+    return {**_shared(NodeRecord, node), **own}
 
 
 def _shared(record: type[msgspec.Struct], source: object) -> dict[str, Any]:

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+from msgspec import structs
+
 from conformance import __version__
 from conformance.base.errors import ResultsError
 from conformance.base.files.atomic_write import (
@@ -40,6 +42,7 @@ from conformance.run.results.records import (
     Footer,
     Header,
     Judged,
+    OutputEvidence,
     Result,
     Selection,
     SubjectRecord,
@@ -146,6 +149,8 @@ def audit_results(document: AuditDocument, expectations: Mapping[str, Expectatio
             known = found.get((judged.subject, judged.case))
             if known is None or _RANKS.index(judged.verdict) > _RANKS.index(known[1].verdict):
                 found[judged.subject, judged.case] = (case, judged)
+            elif judged.verdict is known[1].verdict:
+                _add_data_sets(known[1].outputs, judged.outputs)
     cases = {case.case: case for case, _ in found.values()}
     results = []
     for case, judged in found.values():
@@ -246,6 +251,12 @@ def _diagnoses(
             yield DiagnosisRecord.of_mistake(subject, operator, [mistake], failing, len(failing), texts=[mistake])
 
 
+def _add_data_sets(known: list[OutputEvidence], more: Iterable[OutputEvidence]) -> None:
+    """Add the comparisons of one audit of a node to those of another, with further numbers of data sets."""
+    start = 1 + max((each.data_set for each in known), default=-1)
+    known += (structs.replace(each, data_set=start + each.data_set) for each in more)
+
+
 def _no_case() -> CaseInMemory:
     """Stand for a case of a corpus, which a criterion needs for recorded outputs only; an audit has none."""
     raise NotImplementedError
@@ -271,13 +282,13 @@ def _node_cases(
             )
         add = partial(_case, model, audit, node.number, node.operator, title, data)
         if node.verdict is NodeVerdict.WRONG:
-            yield add(Verdict.FAIL, node.fault or "")
+            yield add(Verdict.FAIL, node.fault or "", outputs=node.outputs)
         elif node.verdict is NodeVerdict.NOT_JUDGED:
             yield add(Verdict.SKIPPED, node.reason or "not judged")
         else:
             yield add(Verdict.PASS, "")
         if node.should_worst is not None and node.verdict is not NodeVerdict.WRONG:
-            yield add(Verdict.FAIL, node.fault or "", level=Level.SHOULD)
+            yield add(Verdict.FAIL, node.fault or "", level=Level.SHOULD, outputs=node.outputs)
 
 
 def _case(
@@ -291,6 +302,7 @@ def _case(
     message: str,
     *,
     level: Level = Level.MUST,
+    outputs: Sequence[OutputEvidence] = (),
 ) -> tuple[CaseRecord, Judged]:
     """Return the case of a node, or of the run of the model, with what the subject did."""
     words = [operator, data, "" if level is Level.MUST else str(level)]
@@ -308,5 +320,13 @@ def _case(
         data_sets=[],
     )
     phase: Phase | None = "run" if verdict is Verdict.ERROR else "compare" if verdict is Verdict.FAIL else None
-    judged = Judged(verdict=verdict, phase=phase, message=message, seconds=0.0, subject=audit.subject, case=id)
+    judged = Judged(
+        verdict=verdict,
+        phase=phase,
+        message=message,
+        seconds=0.0,
+        subject=audit.subject,
+        case=id,
+        outputs=list(outputs),
+    )
     return case, judged

@@ -20,6 +20,7 @@ from conformance.exact.judgement.node_comparison import (
     JudgedElement,
     NodeComparison,
     enclose_part,
+    number_text,
 )
 from conformance.exact.judgement.samples import DeferredTensor, Sample, computed, deferred_tensor, values_of
 from conformance.exact.models.arrays import (
@@ -46,6 +47,9 @@ from conformance.exact.reference.tolerances import NARROW, SILENCES
 from conformance.own.graphs.arithmetic import operation_count
 from conformance.own.graphs.cutting import GraphParts, inferred_shape, part_of
 from conformance.own.graphs.intermediate_values import MAX_VALUE_BYTES, Exposure
+from conformance.run.judging.compare import kinds_of_elements
+from conformance.run.results.records import BadElement, OutputEvidence
+from conformance.run.results.violations import Violation, ViolationKind, WrongKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
@@ -134,6 +138,7 @@ class NodeJudgement(Struct, frozen=True, forbid_unknown_fields=True):
         is_sampled: whether only a sample of the elements was compared.
         accumulated: the largest error against the exact value of the whole model; None if that is not known.
         origin: the number of the node from which most of the accumulated error comes; None if that is not known.
+        outputs: the comparison of each output at the level of the fault; empty for a node without a fault.
     """
 
     number: int
@@ -170,6 +175,7 @@ class NodeJudgement(Struct, frozen=True, forbid_unknown_fields=True):
     is_sampled: bool = False
     accumulated: float | None = None
     origin: int | None = None
+    outputs: tuple[OutputEvidence, ...] = ()
 
     def useless_bounds(self, level: Level) -> tuple[int, int]:
         """Return the numbers of undetermined and of loose elements with the bounds of a level."""
@@ -625,8 +631,11 @@ def verdict_of_comparison(unjudged: JudgedNode, comparison: NodeComparison) -> J
         **{f"should_{name}": value for name, value in vars(should).items()},
     )
     if comparison.mismatch or must.worst is not None:
-        wrong = structs.replace(found, verdict=NodeVerdict.WRONG, reason=comparison.mismatch)
+        outputs = tuple(output_evidence(comparison, Level.MUST))
+        wrong = structs.replace(found, verdict=NodeVerdict.WRONG, reason=comparison.mismatch, outputs=outputs)
         return structs.replace(wrong, should_share=must.share, should_worst=None)
+    if should.worst is not None:
+        found = structs.replace(found, outputs=tuple(output_evidence(comparison, Level.SHOULD)))
     levels = (Level.MUST, Level.SHOULD)
     useful = [each for each in levels if 2 * sum(found.useless_bounds(each)) <= found.elements]
     verdict = NodeVerdict.CORRECT
@@ -646,6 +655,38 @@ def verdict_of_comparison(unjudged: JudgedNode, comparison: NodeComparison) -> J
         why = "".join(f"; {SILENCES[name]}" for name in sorted(comparison.silences))
         reason = f"the page of {found.op_type} states no result for {elements}{why}"
     return structs.replace(found, verdict=verdict, reason=reason, level=useful[0] if useful else Level.MUST)
+
+
+def output_evidence(comparison: NodeComparison, level: Level) -> Iterator[OutputEvidence]:
+    """Yield the comparison of each output of a node at a level, as in a results file.
+
+    The entries of an expectations file compare failures by this evidence, in an audit as in a run.
+    """
+    mismatches = {each.output: each for each in comparison.mismatches}
+    for name, one in mismatches.items():
+        kind = next(each for each in ViolationKind if each == one.kind)
+        violation = Violation(kind, expected=one.expected, actual=one.actual)
+        if one.entries:
+            violation = structs.replace(violation, count=one.wrong, of=one.entries)
+        kinds = [WrongKind.VALUE] if violation.kind is ViolationKind.ELEMENTS else []
+        yield OutputEvidence(0, name, "exact", violation=violation, wrong=one.wrong or None, wrong_kinds=kinds)
+    for output in comparison.outputs:
+        distances = output.distances(level)
+        wrong = np.broadcast_to(distances.shares > 1, output.actual.shape)
+        evidence = OutputEvidence(0, output.name, "bound" if np.any(distances.bounds) else "exact")
+        if wrong.any() and output.name not in mismatches:
+            count = int(np.count_nonzero(wrong))
+            evidence.violation = Violation(ViolationKind.ELEMENTS, count=count, of=int(wrong.size))
+            evidence.wrong = count
+            expected, bounds = (
+                np.broadcast_to(each, output.actual.shape) for each in (distances.expected, distances.bounds)
+            )
+            evidence.wrong_kinds = kinds_of_elements(output.actual, expected, bounds, wrong)
+            worst = output.element(int(np.argmax(distances.shares)), level)
+            shown = (number_text(each) for each in worst.shown)
+            actual, right = shown
+            evidence.first_bad = BadElement(list(worst.index), right, actual, bound=number_text(worst.bound))
+        yield evidence
 
 
 def _in_float(given: Any) -> Any:

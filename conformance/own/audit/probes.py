@@ -26,6 +26,7 @@ from conformance.exact.models.input_files import DeclaredInput, required_input_n
 from conformance.own.audit.node_verdicts import JudgedNode, NodeVerdict, judge_last
 from conformance.own.graphs.cutting import GraphParts
 from conformance.own.graphs.intermediate_values import Exposure, SubjectRefused, run_each
+from conformance.run.results.records import OutputEvidence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Mapping, Sequence
@@ -255,8 +256,25 @@ def _probe(
     noticed = min((each.noticed for each in compared), default=math.inf)
     should_noticed = min((each.should_noticed for each in compared), default=math.inf)
     level = Level.MUST if any(each.is_judged_at(Level.MUST) for each, _ in judged) else worst.level
-    probed = structs.replace(worst, level=level, noticed=noticed, should_noticed=should_noticed)
+    probed = structs.replace(
+        worst,
+        level=level,
+        noticed=noticed,
+        should_noticed=should_noticed,
+        outputs=_outputs_of_probes([each for each, _ in judged], worst),
+    )
     return ProbedNode(probed, numbers, done, known, 1)
+
+
+def _outputs_of_probes(judged: Sequence[JudgedNode], worst: JudgedNode) -> tuple[OutputEvidence, ...]:
+    """Return the comparisons of all judged probes, each as a data set; only faults as severe as the worst one count."""
+    right = [OutputEvidence(0, each.name, each.check) for each in worst.outputs]
+    return tuple(
+        structs.replace(each, data_set=number)
+        for number, node in enumerate(judged)
+        if node.verdict is not NodeVerdict.NOT_JUDGED
+        for each in (node.outputs if node.fault_rank == worst.fault_rank else right)
+    )
 
 
 def _has_numbers(outputs: Iterable[Any]) -> bool:

@@ -61,7 +61,9 @@ def compare_output(output: ExpectedTensor, actual: object, data_set: int) -> Out
         evidence,
         violation=Violation(ViolationKind.ELEMENTS, count=wrong, of=acceptable.size),
         wrong=wrong,
-        wrong_kinds=_wrong_kinds(output, array, ~acceptable),
+        wrong_kinds=kinds_of_elements(
+            array, output.expected, output.bound, ~acceptable, is_choice=output.choices is not None
+        ),
         first_bad=_bad_element(output, array, index),
         actual=tensor_preview(output.name, array),
     )
@@ -209,28 +211,34 @@ MAX_NEAR_BOUNDS = 16
 """Largest error of an element that counts as nearly right, in bounds. Such an element may be right elsewhere."""
 
 
-def _wrong_kinds(output: ExpectedTensor, actual: Array, wrong: Array) -> list[WrongKind]:
+def kinds_of_elements(
+    actual: Array, expected: Array, bound: Array | None, wrong: Array, *, is_choice: bool = False
+) -> list[WrongKind]:
     """Return the kinds of the wrong elements of an output, sorted.
 
     Args:
+        actual: the output.
+        expected: its expected value (the output's shape).
+        bound: the largest admissible distances (the output's shape); None if all elements must be equal.
         wrong: which elements are wrong (bool, the output's shape).
+        is_choice: whether each element is an index of several acceptable ones.
     """
     found: set[WrongKind] = set()
     near: Array = np.zeros(1, dtype=np.bool_)
-    if output.choices is not None or actual.dtype.kind in "OSU":
+    if is_choice or actual.dtype.kind in "OSU":
         found.add(WrongKind.VALUE)
     else:
         got = actual[wrong].astype(np.float64)
-        expected = output.expected[wrong].astype(np.float64)
-        least = np.full(expected.shape, 1.0 if actual.dtype.kind in "iu" else 0.0)
-        if output.bound is not None:
-            least = np.maximum(least, MAX_NEAR_BOUNDS * output.bound[wrong])
-        limit = np.maximum(least, np.abs(expected) / 8)
+        right = expected[wrong].astype(np.float64)
+        least = np.full(right.shape, 1.0 if actual.dtype.kind in "iu" else 0.0)
+        if bound is not None:
+            least = np.maximum(least, MAX_NEAR_BOUNDS * bound[wrong])
+        limit = np.maximum(least, np.abs(right) / 8)
         with np.errstate(all="ignore"):
-            is_number = np.isfinite(expected)
-            near = is_number & (np.abs(got - expected) <= least)
-            rough = is_number & (np.abs(got - expected) <= limit) & ~near
-            negated = np.abs(got + expected) <= limit
+            is_number = np.isfinite(right)
+            near = is_number & (np.abs(got - right) <= least)
+            rough = is_number & (np.abs(got - right) <= limit) & ~near
+            negated = np.abs(got + right) <= limit
         far = np.isfinite(got) & is_number & ~near & ~rough
         found |= {WrongKind.NEAR} if near.any() else set()
         found |= {WrongKind.ROUGH} if rough.any() else set()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import sys
 import tomllib
 import tracemalloc
 from dataclasses import replace
@@ -40,6 +41,8 @@ from conformance.subjects.isolation.start_subjects import StartingSubjects
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
+
+    from conformance.exact.models.arrays import Array
 
 Outputs = dict[str, Any]
 
@@ -586,6 +589,39 @@ def test_mistake_of_an_audit_is_the_reason_of_its_expectations(command: Any, her
     entries = tomllib.loads((here / "known.toml").read_text())["expect"]
     assert [entry["reason"] for entry in entries] == ["LeakyRelu: ignores alpha"]
     assert command(*options, "--expect", "known.toml").status == 0
+
+
+CHANGED = EvaluatorBackend()
+
+
+@pytest.mark.parametrize(
+    ("later", "status"),
+    [
+        (lambda y: y + np.float32(100), 0),
+        (lambda y: y + np.float32(70), 0),
+        (np.zeros_like, 1),
+        (lambda y: np.full_like(y, np.nan), 1),
+        (lambda y: y[..., :1], 1),
+        (lambda y: y.astype(np.float64), 1),
+        (lambda y: y, 1),
+    ],
+)
+def test_audit_with_known_wrong_nodes_fails_if_a_node_becomes_wrong_otherwise(
+    command: Any, here: Path, monkeypatch: pytest.MonkeyPatch, later: Callable[[Array], Array], status: int
+) -> None:
+    def change(fault: Callable[[Array], Array]) -> None:
+        backend = EvaluatorBackend(lambda values, *_: {name: fault(value) for name, value in values.items()})
+        monkeypatch.setattr(sys.modules[__name__], "CHANGED", backend)
+
+    write_model(here / "m.onnx", [helper.make_node("Exp", ["X"], ["Y"])], [2, 3, 4])
+    change(lambda y: y + np.float32(100))
+    options = ("audit", "m.onnx", "-b", f"{__name__}:CHANGED", "--no-isolation")
+    assert command(*options, "--json", "a.json").status == 1
+    assert command("update-expectations", "a.json", "--expect", "known.toml", "--by-cause").status == 0
+    assert command(*options, "--expect", "known.toml").status == 0
+    change(later)
+    ended = command(*options, "--expect", "known.toml")
+    assert ended.status == status, ended.out
 
 
 def test_reports_have_every_node(chain: LoadedModel) -> None:
