@@ -1,9 +1,10 @@
-"""The choice of inputs with which a subject runs a model, among those that the suite makes."""
+"""The choice among the inputs that the suite makes: those with which a subject runs a model, or nodes have results."""
 
 from __future__ import annotations
 
 from itertools import chain
-from typing import TYPE_CHECKING
+from operator import itemgetter
+from typing import TYPE_CHECKING, TypeVar
 
 from conformance.base.errors import UsageError
 from conformance.exact.models.external_data import initializer_arrays_in
@@ -18,6 +19,25 @@ if TYPE_CHECKING:
     from conformance.own.graphs.model_inputs import InputSet
     from conformance.own.graphs.reading import LoadedModel
     from conformance.subjects.calling.subject_names import Subject
+
+
+T = TypeVar("T")
+
+
+def first_fitting(candidates: Iterable[T], faults: Callable[[T], int]) -> T:
+    """Return the first candidate without faults, or else the first of those with the fewest.
+
+    Args:
+        candidates: the candidates, at least one.
+        faults: returns the number of faults of a candidate.
+    """
+    found: list[tuple[int, T]] = []
+    for each in candidates:
+        count = faults(each)
+        if not count:
+            return each
+        found.append((count, each))
+    return min(found, key=itemgetter(0))[1]
 
 
 def find_fitting_inputs(

@@ -1126,6 +1126,10 @@ def _fault(skeleton: onnx.ModelProto, shapes: Mapping[str, tuple[int, ...]]) -> 
     return _EMPTY if _has_empty_tensor(inferred) else None
 
 
+PARTS_OF_SHAPES = ("Constant", "Slice", "Shape")
+"""Operators that may make an empty tensor with all sizes."""
+
+
 def _has_empty_tensor(model: onnx.ModelProto) -> bool:
     """Return whether a node makes an empty tensor; a part of a shape, which may be empty, does not count."""
     values = (*model.graph.input, *model.graph.value_info, *model.graph.output)
@@ -1134,11 +1138,11 @@ def _has_empty_tensor(model: onnx.ModelProto) -> bool:
     return any(
         any(size == 0 for name in node.output for size in shapes.get(name) or ())
         for node in model.graph.node
-        if not is_operator(node, "Constant", "Slice", "Shape")
-    ) or any(_exceeds_input(node, shapes) for node in model.graph.node)
+        if not is_operator(node, *PARTS_OF_SHAPES)
+    ) or any(exceeds_input(node, shapes) for node in model.graph.node)
 
 
-def _exceeds_input(node: onnx.NodeProto, shapes: Mapping[str, Sequence[int | None] | None]) -> bool:
+def exceeds_input(node: onnx.NodeProto, shapes: Mapping[str, Sequence[int | None] | None]) -> bool:
     """Return whether the window of a convolution or pooling is larger than its padded input.
 
     The shape inference of onnx rounds the negative size of the output to 1.

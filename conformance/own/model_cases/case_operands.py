@@ -22,8 +22,10 @@ from conformance.exact.declarations.hard_values import (
     input_places,
     operand_rule,
 )
-from conformance.exact.models.arrays import is_computed, is_text
+from conformance.exact.models.arrays import is_computed, is_floating, is_text
+from conformance.exact.models.graphs import names_taken_by
 from conformance.own.graphs.model_inputs import TEXTS, random_texts
+from conformance.own.model_cases.nested_nodes import control_variants, inner_nodes, ordinary_controls
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -53,6 +55,12 @@ SINGLE_PROBES = (0, 1, 3, 4)
 
 ORDINARY = MODES.index("near 1")
 
+MAX_DRAWS = 24
+"""Number of further draws of the numbers of a node with nodes inside, of which those with other shapes are kept."""
+
+DRAWN_MODES = tuple(map(MODES.index, ("halves", "near 1", "integers")))
+"""The modes of these draws."""
+
 
 class Operands:
     """The operands of a part with their elements.
@@ -65,8 +73,10 @@ class Operands:
     def __init__(self, part: Part, *, has_values: bool) -> None:
         self._part = part
         self._has_values = has_values
+        self._nodes = [*inner_nodes(part.model, part.nodes)] if part.is_nested else part.nodes
         self._base = {name: self._ordinary(name) for name in part.operands}
-        self._is_finite = part.is_region or not OPERATORS_OF_STEPS.isdisjoint(node.op_type for node in part.nodes)
+        has_steps = not OPERATORS_OF_STEPS.isdisjoint(node.op_type for node in self._nodes)
+        self._is_finite = part.is_region or part.is_nested or has_steps
 
     @property
     def constants(self) -> dict[str, Array]:
@@ -88,15 +98,37 @@ class Operands:
             yield {name: own.get(name, array) for name, array in self._fed.items()}  # type: ignore[misc]
         if self._has_ordinary:
             yield self._fed
+        variants = self._control_variants
+        yield from ({**self._fed, **each} for each in variants)
         for probes in self._probes(in_pairs=in_pairs):
-            yield self._hard_data_set(probes)
+            hard = self._hard_data_set(probes)
+            yield hard
+            yield from ({**hard, **each} for each in variants)
         if self._has_sparse:
             yield self._sparse_data_set()
+        if self._part.is_nested:
+            yield from map(self._drawn_data_set, range(MAX_DRAWS))
 
     def data_set_count(self) -> int:
         """Return the number of data sets in pairs, without their elements."""
         has_own = any(value.is_given for value in self._part.operands.values())
-        return has_own + self._has_ordinary + len(self._probes(in_pairs=True)) + self._has_sparse
+        probes = len(self._probes(in_pairs=True))
+        variants = len(self._control_variants)
+        return has_own + self._has_ordinary + variants + probes * (1 + variants) + self._has_sparse
+
+    @cached_property
+    def _control_variants(self) -> list[dict[str, Array]]:
+        """Other elements of the operands that decide which subgraph runs, and how often."""
+        return control_variants(self._part.tested, self._part.opset, self._fed)
+
+    def _drawn_data_set(self, number: int) -> dict[str, Array]:
+        """Return further ordinary numbers: a condition within a Loop can depend on them."""
+        drawn = dict(self._fed)
+        for place, (name, array) in enumerate(self._fed.items()):
+            if is_floating(array.dtype) and name not in self._part.kept:
+                mode = DRAWN_MODES[number % len(DRAWN_MODES)]
+                drawn[name] = elements(f"X{place}/draw/{number}", array.dtype, array.shape, "number", mode, ())
+        return drawn
 
     @property
     def _has_sparse(self) -> bool:
@@ -124,7 +156,7 @@ class Operands:
         """The node that takes an operand, and the kind of its elements, for each operand that has hard elements."""
         fixed = {*self.constants, *self._part.kept}
         found: dict[str, tuple[onnx.NodeProto, str | Rule]] = {}
-        for node in self._part.nodes:
+        for node in self._nodes:
             own = {name: self._base[name] for name in node.input if name in self._base}
             outer = {*fixed, *node.input} - (own.keys() - fixed)
             for name, kind in free_operands(node, self._part.opset, own, outer).items():
@@ -154,7 +186,7 @@ class Operands:
     def _hard_data_set(self, probes: Mapping[str, int]) -> dict[str, Array]:
         """Return hard elements of the operands that have them, scales first, because ties of steps depend on them."""
         values = dict(self._base)
-        places = {id(node): input_places(node) for node in self._part.nodes}
+        places = {id(node): input_places(node) for node in self._nodes}
         for name, (node, kind) in sorted(self.kinds.items(), key=lambda each: each[1][1] != "scale"):
             try:
                 hard = hard_numbers_of(node, self._part.opset, values)
@@ -167,8 +199,8 @@ class Operands:
     def _places(self) -> dict[str, tuple[onnx.NodeProto, int]]:
         """The first node that takes an operand, and the place of the operand there, by name."""
         found: dict[str, tuple[onnx.NodeProto, int]] = {}
-        for node in self._part.nodes:
-            for place, name in enumerate(node.input):
+        for node in (*self._nodes, *self._part.nodes):
+            for place, name in enumerate(names_taken_by(node)):
                 found.setdefault(name, (node, place))
         return found
 
@@ -177,10 +209,12 @@ class Operands:
         value = self._part.operands[name]
         if value.array is not None and (name in self._part.kept or (self._has_values and not value.is_given)):
             return value.array
+        if name in (controls := ordinary_controls(self._part.tested)):
+            return np.full(value.shape, controls[name]).astype(value.dtype)
         node, place = self._places[name]
         if is_text(value.dtype):
             others = () if node.op_type == "OneHotEncoder" else TEXTS  # a text that is no category can be an error
-            return random_texts(f"{node.op_type}/X{place}", value.shape, self._part.nodes, others)
+            return random_texts(f"{node.op_type}/X{place}", value.shape, self._nodes, others)
         kind = operand_rule(node, self._part.opset, place)
         if isinstance(kind, Rule):
             return self._from_rule(kind, node, place, value.dtype, value.shape)
@@ -195,16 +229,20 @@ class Operands:
         if options:
             return np.full(shape, options[0]).astype(dtype)
         if rule.columns:
-            data = self._part.operands[node.input[0]].shape
+            data = self._shape_of(node.input[0])
             sizes = data[: shape[-1]] or (1,)
             places = np.unravel_index(np.arange(int(np.prod(shape[:-1]))) % int(np.prod(sizes)), sizes)
             return np.stack(places, -1).reshape(shape).astype(dtype)
         if node.op_type.startswith(("Gather", "Scatter")) and place == 1:
             axis = next((each.i for each in node.attribute if each.name == "axis"), 0)
-            data = self._part.operands[node.input[0]].shape
+            data = self._shape_of(node.input[0]) or shape
             grid = np.indices(shape)[axis if len(shape) == len(data) else -1]
             return (grid % max(data[axis], 1)).astype(dtype) if shape else np.zeros(shape, dtype)
         return np.zeros(shape, dtype) if not rule.low.isdigit() else np.full(shape, int(rule.low)).astype(dtype)
+
+    def _shape_of(self, name: str) -> tuple[int, ...]:
+        """Return the shape of an operand; that of a scalar for a value that a node inside of another one makes."""
+        return self._part.operands[name].shape if name in self._part.operands else ()
 
 
 @cache

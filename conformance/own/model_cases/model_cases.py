@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from functools import partial
-from itertools import chain, repeat
+from functools import cached_property, partial
+from itertools import chain, islice, repeat
 from math import prod
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import onnx
@@ -31,6 +32,7 @@ from conformance.exact.models.graphs import (
     subgraphs_of,
 )
 from conformance.exact.models.input_files import DeclaredInput, required_inputs
+from conformance.exact.models.model_validity import model_violation
 from conformance.exact.reference.enclosures import OTHER_DOMAINS
 from conformance.exact.reference.enclosures.machine_learning import MAP_OPERATORS
 from conformance.exact.reference.node_enclosures import NodeScope, answer_of, enclose_by_any_text, evaluate_nodes
@@ -38,24 +40,29 @@ from conformance.exact.reference.numbers.enclosure import Enclosure, Tensor
 from conformance.exact.reference.oracle import Answer, quiet_evaluation
 from conformance.exact.reference.tolerances import NARROW
 from conformance.own.graphs.cutting import complete_part
+from conformance.own.graphs.fitting_inputs import first_fitting
 from conformance.own.graphs.model_inputs import (
+    MAX_TRIED_SIZES,
+    Shapes,
     check_shape_names,
-    choose_sizes,
     chosen_options,
+    exceeds_input,
     make_inputs,
     parse_shapes,
     random_texts,
     read_inputs,
     shape_names,
     shape_of_input,
+    size_candidates,
 )
 from conformance.own.graphs.tensor_borders import has_other_inputs, with_tensor_inputs
 from conformance.own.model_cases.case_operands import Operands
 from conformance.own.model_cases.case_reduction import LAST_STEPS, STEPS, reduced_part
 from conformance.own.model_cases.earlier_answers import CaseComputation, EarlierAnswers
+from conformance.own.model_cases.nested_nodes import calls_in, has_nodes_inside, sequence_variants, values_of_node
 from conformance.own.model_cases.parts import Part, part_of_nodes
 from conformance.own.model_cases.region_cases import PRODUCTS, Regions
-from conformance.own.model_cases.typed_values import Given, TypedValue, typed_graphs
+from conformance.own.model_cases.typed_values import Given, Typed, TypedGraph, TypedValue, typed_graphs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -82,6 +89,12 @@ MAX_CASE_ELEMENTS = 2**14
 MAX_LARGE_CASE_ELEMENTS = 2**17
 """Maximum number of elements of a case whose sizes cannot be reduced further."""
 
+MAX_NESTED_BYTES = 2**20
+"""Maximum size of the subgraphs of a case, with their constants."""
+
+MAX_SETS_OF_SHAPES = 12
+"""Maximum number of data sets with equal shapes of the outputs of a node with nodes inside."""
+
 
 @dataclass(frozen=True)
 class GivenModel:
@@ -97,6 +110,16 @@ class GivenModel:
     model: LoadedModel
     inputs: tuple[Given, ...]
     chosen: tuple[str, ...] = ()
+
+    @cached_property
+    def graphs(self) -> list[TypedGraph]:
+        """The graphs of the model with the types and shapes of their values."""
+        return typed_graphs(self.model, self.inputs)
+
+    @property
+    def faults(self) -> int:
+        """The number of nodes for which the sizes may be wrong: a result is empty, or has no shape."""
+        return sum(each.faults for each in self.graphs)
 
 
 def given_models(models: Sequence[LoadedModel], inputs: Path | None, shapes: Sequence[str]) -> list[GivenModel]:
@@ -129,8 +152,13 @@ def given_models(models: Sequence[LoadedModel], inputs: Path | None, shapes: Seq
 
 
 def _with_chosen_sizes(model: LoadedModel, given: Mapping[str, tuple[int, ...]]) -> GivenModel:
-    """Return a model with inputs whose open dimensions have given or chosen sizes."""
-    chosen = choose_sizes(model.prepared, given)
+    """Return a model with inputs of given sizes, and of chosen sizes with which its nodes have results."""
+    candidates = islice(size_candidates(model.prepared, given), MAX_TRIED_SIZES)
+    return first_fitting((_with_sizes(model, given, each) for each in candidates), attrgetter("faults"))
+
+
+def _with_sizes(model: LoadedModel, given: Mapping[str, tuple[int, ...]], chosen: Shapes) -> GivenModel:
+    """Return a model with inputs of given and chosen sizes."""
     sizes = {**given, **chosen}
     if has_other_inputs(model.prepared):
         made, (fed,) = with_tensor_inputs(model, [make_inputs(model.prepared.graph, sizes, 0)])
@@ -206,9 +234,11 @@ class ModelCases:
         """Yield lines with the counts."""
         regions = sum(REGION_TAG in case.tags for _, case in self.cases)
         share = 100 * self.judged / max(self.nodes, 1)
-        distinct = len(self.cases) - regions
+        distinct = sum(case.uses > 0 and REGION_TAG not in case.tags for _, case in self.cases)
         yield f"nodes: {distinct} distinct, which stand for {self.judged} of {self.nodes} ({share:.1f} %)"
         yield f"fused regions: {regions}"
+        if variants := len(self.cases) - regions - distinct:
+            yield f"further cases with sequences of other lengths: {variants}"
         yield f"cases with smaller tensors than the models: {len(self.reduced)}"
         yield f"nodes and regions without a case: {self.left_out.total()}"
         yield from (f"  {count} {operator}: {reason}" for (operator, reason), count in self.left_out.most_common())
@@ -249,23 +279,23 @@ def define_model_cases(
     cases: dict[str, _Uses] = {}
     smaller: dict[str, _Sized | Unsupported] = {}
     for given in models:
-        for part, place in _parts(given, found, progress):
+        for part, place, count in _parts(given, found, progress):
             if part.configuration not in smaller:
                 smaller[part.configuration] = _sized(part, earlier, has_values=has_values)
             sized = smaller[part.configuration]
             if isinstance(sized, Unsupported):
-                found.left_out[part.operators, str(sized)] += 1
+                found.left_out.update({(part.operators, str(sized)): count} if count else {})
                 continue
             uses = cases.setdefault(sized.part.configuration, _Uses(sized, place))
             uses.originals.setdefault(part.configuration, part)
-            uses.count += 1
+            uses.count += count
     for number, uses in enumerate(cases.values()):
         progress(f"{number} of {len(cases)} cases computed")
         part = uses.sized.part
         try:
             found.cases.append((GENERATOR, _case(uses, earlier, has_values=has_values)))
         except Unsupported as reason:
-            found.left_out[part.operators, str(reason)] += uses.count
+            found.left_out.update({(part.operators, str(reason)): uses.count} if uses.count else {})
             continue
         found.judged += 0 if part.is_region else uses.count
         if texts := [text for each in uses.originals.values() if (text := _shapes(each, part))]:
@@ -278,9 +308,14 @@ def define_model_cases(
     return found
 
 
-def _parts(given: GivenModel, found: ModelCases, progress: Callable[[str], None]) -> Iterator[tuple[Part, str]]:
-    """Yield the nodes and regions of a model, and count those that cannot be cases."""
-    for graph in typed_graphs(given.model, given.inputs, progress):
+def _parts(given: GivenModel, found: ModelCases, progress: Callable[[str], None]) -> Iterator[tuple[Part, str, int]]:
+    """Yield the nodes, the calls of functions and the regions of a model, and count those that cannot be cases.
+
+    Each part has the place where it occurs, and the number of nodes for which it stands: 0 for a variant of a node.
+    """
+    progress(f"shapes of {given.model.path.name}")
+    graphs = given.graphs
+    for graph in graphs:
         nodes = graph.graph.node
         taken = {name for node in nodes for name in names_taken_by(node)} & graph.values.keys()
         regions = Regions(graph.graph, {name for name in taken if graph.values[name].is_constant})
@@ -288,29 +323,51 @@ def _parts(given: GivenModel, found: ModelCases, progress: Callable[[str], None]
         found.nodes += len(alone)
         for numbers in (*alone, *regions.find()):
             chosen = [nodes[number] for number in numbers]
-            operators = "-".join(node.op_type for node in chosen)
-            if any(subgraphs_of(node) for node in chosen):
-                found.left_out[operators, "the nodes of its subgraphs have cases of their own"] += 1
-                continue
-            if len({name for node in chosen for name in (*node.input, *node.output)}) > MAX_CASE_TENSORS:
-                found.left_out[operators, _TOO_MANY] += 1
-                continue
-            part = part_of_nodes(given.model, chosen, graph.values, regions.used_outside(numbers))
-            if part is None:
-                found.left_out[operators, _why_no_part(chosen)] += 1
-                continue
-            node_name = chosen[0].name or next(iter(chosen[0].output), "")
-            yield part, shorten_middle(one_line(f"{given.model.path.stem}, {node_name}"), MAX_PLACE_LENGTH)
+            yield from _part(given, chosen, graph.values, regions.used_outside(numbers), found)
+    for call in calls_in(given.model.original, given.model.prepared):  # its nodes are in the graph that calls it
+        names = {*values_of_node(call)}
+        values = next((each.values for each in graphs if names <= each.values.keys()), {})
+        found.nodes += 1
+        yield from _part(given, [call], values, filter(None, call.output), found)
+
+
+def _part(
+    given: GivenModel,
+    nodes: Sequence[onnx.NodeProto],
+    values: Mapping[str, Typed],
+    used: Iterable[str],
+    found: ModelCases,
+) -> Iterator[tuple[Part, str, int]]:
+    """Yield some nodes as a part, also with sequences of other lengths, or count why they cannot be a case."""
+    operators = "-".join(node.op_type for node in nodes)
+    part = None
+    used = list(used)
+    if sum(node.ByteSize() for node in nodes if subgraphs_of(node)) > MAX_NESTED_BYTES:
+        reason = "its subgraphs are large; their nodes have cases of their own"
+    elif len({name for node in nodes for name in values_of_node(node)}) > MAX_CASE_TENSORS:
+        reason = _TOO_MANY
+    elif (part := part_of_nodes(given.model, nodes, values, used)) is None:
+        reason = _why_no_part(nodes, given.model.original)
+    if part is None:
+        found.left_out[operators, reason] += 1
+        return
+    node_name = nodes[0].name or next(iter(nodes[0].output), "")
+    place = shorten_middle(one_line(f"{given.model.path.stem}, {node_name}"), MAX_PLACE_LENGTH)
+    yield part, place, 1
+    for other in sequence_variants(nodes, values):
+        variant = part_of_nodes(given.model, nodes, other, used)
+        if variant is not None:
+            yield variant, place, 0
 
 
 _TOO_MANY = f"a case has at most {MAX_CASE_TENSORS} inputs and outputs"
 
 
-def _why_no_part(nodes: Sequence[onnx.NodeProto]) -> str:
-    """Return why the types and shapes of the values of some nodes are not known."""
+def _why_no_part(nodes: Sequence[onnx.NodeProto], model: onnx.ModelProto) -> str:
+    """Return why the types and shapes of the values of some nodes of a model are not known."""
     if any(node.op_type in MAP_OPERATORS for node in nodes):
         return "it takes or returns a map, and the files of a case have tensors"
-    if not all(map(_has_page, nodes)):
+    if not all(_has_page(node, model) for node in nodes):
         return "onnx has no schema of the operator, and the suite no reference"
     return "a shape depends on inputs (see --inputs), or is not known after another node"
 
@@ -327,10 +384,10 @@ def _sized(part: Part, earlier: EarlierAnswers, *, has_values: bool) -> _Sized |
 def _choose_sizes(part: Part, earlier: EarlierAnswers, *, has_values: bool) -> _Sized | Unsupported:
     if len(part.operands) + len(part.results) > MAX_CASE_TENSORS:  # a sequence is made of tensors
         return Unsupported(_TOO_MANY)
-    if not has_values and any(map(_has_values_in_attributes, part.nodes)):
+    if not has_values and (part.is_nested or any(map(_has_values_in_attributes, part.nodes))):
         return Unsupported("its attributes have values of the model, which --no-values leaves out")
     reason = Unsupported("its tensors are large, and their sizes cannot be reduced")
-    if not all(map(_has_page, part.tested)):
+    if not all(_has_page(node, part.model) for node in part.tested):
         return Unsupported("onnx has no schema of the operator, and the suite no reference")
     made: dict[str, Operands] = {}  # several steps give the same sizes
     steps = [(step, MAX_CASE_ELEMENTS) for step in (None, *STEPS)]
@@ -339,6 +396,11 @@ def _choose_sizes(part: Part, earlier: EarlierAnswers, *, has_values: bool) -> _
     for step, limit in (*steps, (None, MAX_LARGE_CASE_ELEMENTS)):
         smaller = reduced_part(part, step) if step else part
         if smaller is None or _elements(smaller) > limit:
+            continue
+        shapes = {**{name: each.shape for name, each in smaller.operands.items()}, **smaller.shapes}
+        if any(exceeds_input(node, shapes) for node in smaller.nodes):
+            if not step:
+                return Unsupported("its window is larger than its input; give other sizes with --shape")
             continue
         try:
             with quiet_evaluation():
@@ -358,10 +420,11 @@ def _choose_sizes(part: Part, earlier: EarlierAnswers, *, has_values: bool) -> _
     return reason
 
 
-def _has_page(node: onnx.NodeProto) -> bool:
-    """Return whether onnx has a schema of the operator of a node, or the suite a reference."""
+def _has_page(node: onnx.NodeProto, model: onnx.ModelProto) -> bool:
+    """Return whether onnx has a schema of the operator of a node, the suite a reference, or the model a function."""
     domain, operator, _ = called_name(node)
-    return onnx.defs.has(operator, domain) or operator in OTHER_DOMAINS.get(domain, {})
+    is_known = onnx.defs.has(operator, domain) or operator in OTHER_DOMAINS.get(domain, {})
+    return is_known or has_nodes_inside(model, node)
 
 
 def _has_values_in_attributes(node: onnx.NodeProto) -> bool:
@@ -403,12 +466,8 @@ def _case(uses: _Uses, earlier: EarlierAnswers, *, has_values: bool) -> Case:
             answered.append((fed, _known_answers(part, {**constants, **fed}, earlier)))
         except Unsupported as reason:
             failure = failure or reason
-    shapes = [each.expected.shape for each in uses.sized.first]  # a case declares one shape for each output
-    kept = [
-        (fed, answers)
-        for fed, answers in answered
-        if not all(each.accepts_every_value for each in answers) and [each.expected.shape for each in answers] == shapes
-    ]
+    judged = [(fed, answers) for fed, answers in answered if not all(each.accepts_every_value for each in answers)]
+    kept = _of_fitting_shapes(judged, [each.expected.shape for each in uses.sized.first], is_open=part.is_nested)
     if not kept:
         raise failure or Unsupported("the specification leaves all elements open")
     fed, answers = kept[0]
@@ -417,6 +476,10 @@ def _case(uses: _Uses, earlier: EarlierAnswers, *, has_values: bool) -> Case:
     model.graph.node.extend(part.nodes)
     results = {name: answer.expected for name, answer in zip(part.results, answers, strict=True)}
     complete_part(model, fed, constants, results)
+    _open_sizes(model.graph.input, [[*each.values()] for each, _ in kept])
+    _open_sizes(model.graph.output, [[each.expected for each in every] for _, every in kept])
+    if part.is_nested and model_violation(model, shapes=True):
+        raise Unsupported("a subgraph does not accept these sizes")
     types = data_types(model, part.tested[0].op_type, answers)
     tags = [*dict.fromkeys(node.op_type for node in part.tested), GENERATOR, *types]
     place = f", as in {uses.place}" if has_values else ""
@@ -432,6 +495,35 @@ def _case(uses: _Uses, earlier: EarlierAnswers, *, has_values: bool) -> Case:
         full_check_exception="the node is from a model of a user",
         uses=uses.count,
     )
+
+
+def _of_fitting_shapes(
+    data_sets: Sequence[tuple[dict[str, Array], Sequence[Answer]]], shapes: Sequence[tuple[int, ...]], *, is_open: bool
+) -> list[tuple[dict[str, Array], Sequence[Answer]]]:
+    """Return the data sets whose outputs fit one declaration.
+
+    Args:
+        data_sets: the inputs and answers of each data set.
+        shapes: the shapes of the outputs of the case.
+        is_open: whether the outputs may have other sizes; then some of the data sets with equal shapes are returned.
+    """
+    found = []
+    counts: Counter[tuple[tuple[int, ...], ...]] = Counter()
+    for fed, answers in data_sets:
+        own = tuple(each.expected.shape for each in answers)
+        has_ranks = list(map(len, own)) == list(map(len, shapes))
+        if (is_open and has_ranks and counts[own] < MAX_SETS_OF_SHAPES) or (not is_open and own == tuple(shapes)):
+            counts[own] += 1
+            found.append((fed, answers))
+    return found
+
+
+def _open_sizes(declared: Iterable[onnx.ValueInfoProto], arrays: Sequence[Sequence[Array]]) -> None:
+    """Remove the sizes from the declarations of inputs or outputs that differ between data sets."""
+    for value, every in zip(declared, zip(*arrays, strict=True), strict=False):
+        for place, dimension in enumerate(value.type.tensor_type.shape.dim):
+            if len({each.shape[place] for each in every}) > 1:
+                dimension.Clear()
 
 
 SCHEMA_DOMAINS = ("", "ai.onnx.ml", "ai.onnx.preview.training")

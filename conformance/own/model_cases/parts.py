@@ -11,6 +11,7 @@ import json
 import re
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,9 +20,15 @@ import onnx
 from conformance.exact.declarations.declaration_tables import Rule
 from conformance.exact.declarations.hard_values import is_index, operand_rule
 from conformance.exact.models.arrays import Array, type_name
-from conformance.exact.models.graphs import main_opset, normal_domain
+from conformance.exact.models.graphs import iter_nodes, main_opset, names_taken_by, normal_domain, subgraphs_of
 from conformance.exact.models.renaming import FreshNames
 from conformance.own.graphs.tensor_borders import TensorMaker, TensorReader
+from conformance.own.model_cases.nested_nodes import (
+    called_functions,
+    clean_functions,
+    clean_subgraphs,
+    has_nodes_inside,
+)
 from conformance.own.model_cases.typed_values import Typed, TypedValue, infer
 
 if TYPE_CHECKING:
@@ -87,6 +94,11 @@ class Part:
         """Whether the part has several nodes of the model."""
         return len(self.tested) > 1
 
+    @property
+    def is_nested(self) -> bool:
+        """Whether the node of the model has subgraphs, or calls a function."""
+        return any(has_nodes_inside(self.model, node) for node in self.tested)
+
     @cached_property
     def configuration(self) -> str:
         """A text that is equal for equal parts."""
@@ -104,7 +116,11 @@ class Part:
             [name, type_name(value.dtype), value.shape, value.is_constant, self._kept_elements(name)]
             for name, value in self.operands.items()
         ]
-        return json.dumps({"nodes": nodes, "operands": operands, "results": self.results})
+        found = {"nodes": nodes, "operands": operands, "results": self.results}
+        if self.is_nested:  # the nodes inside have versions, too
+            functions = [each.SerializeToString(deterministic=True).hex() for each in self.model.functions]
+            found |= {"imports": sorted(imports.items()), "functions": functions}
+        return json.dumps(found)
 
     def _kept_elements(self, name: str) -> list[Any] | None:
         array = self.operands[name].array
@@ -141,8 +157,7 @@ def part_of_nodes(
         used: names of values that other nodes take or that the model returns.
     """
     made = [name for node in nodes for name in node.output if name]
-    operands = [name for name in dict.fromkeys(name for node in nodes for name in node.input) if name]
-    operands = [name for name in operands if name not in made]
+    operands = [each for each in dict.fromkeys(chain(*map(names_taken_by, nodes))) if each not in made]
     if any(name not in values for name in (*operands, *made)):
         return None
     names = {name: f"{'c' if values[name].is_constant else 'x'}{place}" for place, name in enumerate(operands)}
@@ -157,7 +172,7 @@ def part_of_nodes(
     reader = TensorReader(fresh)
     for name in results:
         reader.read(names[name], values[name].type, values[name].value)
-    imports = _only_used(model.prepared, renamed)
+    imports = _only_used(model, renamed)
     positions = {name: TypedValue.of(array, is_constant=True) for name, array in reader.constants.items()}
     given = {name: replace(each, is_optional=False) for name, each in maker.tensors.items()} | positions
     shapes = {names[name]: each.shape for name in made if isinstance(each := values[name], TypedValue)}
@@ -206,14 +221,21 @@ def _renamed(node: onnx.NodeProto, names: Mapping[str, str]) -> onnx.NodeProto:
         if own.HasField("t"):
             own.t.ClearField("name")
             own.t.ClearField("doc_string")
+    clean_subgraphs(copy, names)
     return copy
 
 
-def _only_used(model: onnx.ModelProto, nodes: Sequence[onnx.NodeProto]) -> onnx.ModelProto:
-    """Return the imports of the domains of some nodes, and of the main domain, which some runtimes need."""
-    used = {"", *(normal_domain(node.domain) for node in nodes)}
+def _only_used(loaded: LoadedModel, nodes: Sequence[onnx.NodeProto]) -> onnx.ModelProto:
+    """Return the functions that some nodes call, and the imports of all domains.
+
+    The main domain is always imported, because some runtimes need it.
+    """
+    model = loaded.prepared
+    functions = called_functions(loaded.original, nodes)
+    inner = chain(nodes, *(iter_nodes(graph) for node in nodes for graph in subgraphs_of(node)))
+    used = {"", *(normal_domain(node.domain) for node in inner), *(normal_domain(each.domain) for each in functions)}
     versions = {normal_domain(entry.domain): entry.version for entry in model.opset_import}
-    found = onnx.ModelProto(ir_version=max(model.ir_version, MIN_IR_VERSION))
+    found = onnx.ModelProto(ir_version=max(model.ir_version, MIN_IR_VERSION), functions=clean_functions(functions))
     for domain in sorted(used & versions.keys()):
         found.opset_import.add(domain=domain, version=versions[domain])
     return found
@@ -222,8 +244,10 @@ def _only_used(model: onnx.ModelProto, nodes: Sequence[onnx.NodeProto]) -> onnx.
 def _is_kept(model: onnx.ModelProto, node: onnx.NodeProto, given: Mapping[str, TypedValue], name: str) -> bool:
     """Return whether an operand of a node determines shapes, or is an axis or another integer with a rule."""
     value = given[name]
-    if name not in node.input or value.array is None or value.size > MAX_SHAPE_ELEMENTS or value.is_given:
+    if value.array is None or value.size > MAX_SHAPE_ELEMENTS or value.is_given or name not in names_taken_by(node):
         return False
+    if has_nodes_inside(model, node):  # a node inside may take it as a shape, an axis or an index
+        return value.dtype.kind in "iu"
     if name == _position(node):
         return True
     rule = operand_rule(node, main_opset(model), list(node.input).index(name))

@@ -44,6 +44,7 @@ from conformance.exact.reference.numbers.enclosure import Enclosure
 from conformance.exact.reference.operators.data_movement import place_along
 from conformance.exact.reference.operators.sequences import SEQUENCE_OPERATORS
 from conformance.exact.reference.oracle import EVALUATION_ERRORS, quiet_evaluation
+from conformance.own.graphs.model_inputs import PARTS_OF_SHAPES, exceeds_input
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -61,6 +62,12 @@ MAX_TEXT_BYTES = 2**20
 
 MAX_DEPTH = 20
 """Maximum depth of nested subgraphs."""
+
+FIRST_SCAN_WITHOUT_BATCH = 9
+"""The version of Scan from which its operands have no axis for a batch."""
+
+MAX_STACKED_STEPS = 2**16
+"""Maximum number of steps of a Loop or a Scan whose results have a case."""
 
 
 @dataclass(frozen=True)
@@ -112,17 +119,25 @@ class TypedSequence:
     Attributes:
         items: its tensors.
         is_optional: whether it is the element of an optional.
+        first: an example of its tensors if it has none.
     """
 
     items: tuple[TypedValue, ...]
     is_optional: bool = False
+    first: TypedValue | None = None
     is_constant = False
     is_given = False
 
+    def of_length(self, length: int) -> TypedSequence:
+        """Return a sequence of another length, whose tensors are those of this one in turn."""
+        items = tuple(self.items[place % len(self.items)] for place in range(length))
+        return replace(self, items=items, first=self.items[0])
+
     @property
     def type(self) -> onnx.TypeProto:
-        """Its type, without the shape of its tensors; it has at least one."""
-        sequence = helper.make_sequence_type_proto(self.items[0].type)
+        """Its type, without the shape of its tensors; it has a tensor or an example."""
+        (first, *_) = (*self.items, *filter(None, [self.first]))
+        sequence = helper.make_sequence_type_proto(first.type)
         return helper.make_optional_type_proto(sequence) if self.is_optional else sequence
 
     @property
@@ -190,6 +205,24 @@ class TypedGraph:
     graph: onnx.GraphProto
     values: Mapping[str, Typed]
 
+    @property
+    def faults(self) -> int:
+        """The number of nodes that make an empty tensor of others, or a value without a known shape."""
+        return sum(map(self._has_fault, self.graph.node))
+
+    def _has_fault(self, node: onnx.NodeProto) -> bool:
+        taken = {name: self.values.get(name) for name in names_taken_by(node)}
+        made = [self.values.get(name) for name in node.output if name]
+        if is_operator(node, *PARTS_OF_SHAPES) or None in taken.values():
+            return False
+        shapes = {name: each.shape for name, each in taken.items() if isinstance(each, TypedValue)}
+        is_empty = any(map(_is_empty, made)) and not any(map(_is_empty, taken.values()))
+        return None in made or is_empty or exceeds_input(node, shapes)
+
+
+def _is_empty(value: Typed | None) -> bool:
+    return isinstance(value, TypedValue) and not value.size
+
 
 def typed_graphs(
     model: LoadedModel, inputs: Sequence[Given], progress: Callable[[str], None] = lambda _: None
@@ -239,7 +272,13 @@ class _Walk:
 
     def _results(self, node: onnx.NodeProto, known: ChainMap[str, Typed], depth: int) -> Sequence[Typed | None]:
         if subgraphs_of(node):
-            return self._control_flow(node, known, depth) if depth < MAX_DEPTH else []
+            results = self._control_flow(node, known, depth) if depth < MAX_DEPTH else []
+            given = {name: known.get(name) for name in names_taken_by(node)}
+            arrays = {
+                name: each for name, each in given.items() if isinstance(each, TypedValue) and each.array is not None
+            }
+            is_given = len(arrays) == len(given) and any(each.is_given for each in arrays.values())
+            return (self._computed(node, arrays) if is_given else []) or results
         if not self.maps.keys().isdisjoint(node.input):
             return [TypedValue(each.dtype, each.shape) for each in self._enclosed(node, {}, is_given=True)]
         if any(name not in known for name in names_taken_by(node)):
@@ -308,7 +347,8 @@ class _Walk:
     def _control_flow(self, node: onnx.NodeProto, values: ChainMap[str, Typed], depth: int) -> Sequence[Typed | None]:
         """Walk the subgraphs of a node, and return its results.
 
-        A Loop keeps the shapes of its states. Results of a Scan are not known.
+        The states of a Loop have their shapes after its first step. A Loop whose number of steps is not known has
+        `COUNT` steps.
         """
         graphs = dict(attribute_graphs(node))
         if node.op_type == "If":
@@ -328,7 +368,50 @@ class _Walk:
             count = len(first.items) if isinstance(first, TypedSequence) else 0
             tensors = [each if isinstance(each, TypedValue) else None for each in states]
             return [TypedSequence((each,) * count) if each and count else None for each in tensors]
-        return states[1 : len(node.input) - 1] if node.op_type == "Loop" else []
+        if node.op_type == "Loop":
+            return _loop_results(node, states[1:], values)
+        return _scan_results(node, states, values) if self.scope.opsets.get("", 0) >= FIRST_SCAN_WITHOUT_BATCH else []
+
+
+def _loop_results(
+    node: onnx.NodeProto, made: Sequence[Typed | None], values: Mapping[str, Typed]
+) -> list[Typed | None]:
+    """Return the results of a Loop: its states, and the values of each step.
+
+    Args:
+        node: the node.
+        made: the outputs of its body without the condition.
+        values: the values outside by name.
+    """
+    trips = values.get(node.input[0])
+    array = trips.array if isinstance(trips, TypedValue) else None
+    steps = COUNT if array is None or array.size != 1 else int(array.item())
+    count = len(node.input) - 2
+    return [*made[:count], *(_stacked(each, steps, 0) for each in made[count:])]
+
+
+def _scan_results(
+    node: onnx.NodeProto, made: Sequence[Typed | None], values: Mapping[str, Typed]
+) -> list[Typed | None]:
+    """Return the results of a Scan: its states, and the values of each step. For the arguments see `_loop_results`."""
+    attributes = attribute_values(node.attribute)
+    count = attributes.get("num_scan_inputs", 0)
+    first = values.get(node.input[-count]) if count else None
+    axis = attributes.get("scan_input_axes", [0])[0]
+    if not isinstance(first, TypedValue) or not -len(first.shape) <= axis < len(first.shape):
+        return []
+    states = len(node.input) - count
+    axes = attributes.get("scan_output_axes", [0] * (len(made) - states))
+    steps = first.shape[axis]
+    return [*made[:states], *(_stacked(each, steps, place) for each, place in zip(made[states:], axes, strict=False))]
+
+
+def _stacked(value: Typed | None, steps: int, axis: int) -> TypedValue | None:
+    """Return the values of all steps as one value; None if that of a step is not known, or if its rank is the limit."""
+    if not isinstance(value, TypedValue) or not 0 <= steps <= MAX_STACKED_STEPS or len(value.shape) == MAX_RANK:
+        return None
+    place = axis % (len(value.shape) + 1)
+    return TypedValue(value.dtype, (*value.shape[:place], steps, *value.shape[place:]))
 
 
 def _is_long(array: Array) -> bool:
@@ -360,10 +443,7 @@ def _body_inputs(node: onnx.NodeProto, values: Mapping[str, Typed]) -> Iterator[
     given = [values.get(name) for name in node.input]
     if node.op_type == "SequenceMap":
         given = [each.items[0] if isinstance(each, TypedSequence) else each for each in given]
-    plain = [
-        TypedValue(each.dtype, each.shape, is_given=each.is_given) if isinstance(each, TypedValue) else each
-        for each in given
-    ]
+    plain = [TypedValue(each.dtype, each.shape) if isinstance(each, TypedValue) else each for each in given]
     if node.op_type == "SequenceMap":
         yield from plain
         return
@@ -403,10 +483,10 @@ def infer(
         values: the values of their operands. Known elements count, because shapes may depend on them.
     """
     names = [name for node in nodes for name in node.output]
-    part = onnx.ModelProto(ir_version=model.ir_version, opset_import=model.opset_import)
+    part = onnx.ModelProto(ir_version=model.ir_version, opset_import=model.opset_import, functions=model.functions)
     part.graph.name = "part"
     part.graph.node.extend(nodes)
-    for name in dict.fromkeys(name for node in nodes for name in node.input if name in values):
+    for name in dict.fromkeys(name for node in nodes for name in names_taken_by(node) if name in values):
         value = values[name]
         part.graph.input.append(helper.make_tensor_value_info(name, type_number(type_name(value.dtype)), value.shape))
         if value.array is not None and value.size <= MAX_KNOWN_ELEMENTS and value.dtype.kind != "O":

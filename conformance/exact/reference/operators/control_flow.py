@@ -112,7 +112,7 @@ def _scan_once(tensors: Tensors[V], node: Node, inputs: Sequence[V], run: Run[V]
     return [*state, *_stack_scan_outputs(tensors, node, rows, *ends)]
 
 
-def _sequence_map(tensors: Tensors[V], _: Node, inputs: Sequence[V], run: Run[V]) -> list[V]:
+def _sequence_map(tensors: Tensors[V], node: Node, inputs: Sequence[V], run: Run[V]) -> list[V]:
     """Evaluate the body on the items of all sequences at each position; a tensor is the same for all positions."""
     sequences = [tensors.items(each) for each in inputs]
     count = len(sequences[0] or ())
@@ -122,7 +122,9 @@ def _sequence_map(tensors: Tensors[V], _: Node, inputs: Sequence[V], run: Run[V]
         run("body", [one if each is None else each[position] for one, each in zip(inputs, sequences, strict=True)])
         for position in range(count)
     ]
-    return [tensors.sequence(parts) for parts in zip(*rows, strict=True)]
+    return [tensors.sequence(parts) for parts in zip(*rows, strict=True)] or [
+        tensors.sequence([]) for _ in node.outputs
+    ]
 
 
 CONTROL_FLOW: Mapping[str, Callable[[Tensors[Any], Node, Sequence[Any], Run[Any]], list[Any]]] = {
