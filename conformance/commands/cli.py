@@ -157,7 +157,7 @@ def _run_command() -> int:
     try:
         with _interruptions() as interruptions:
             _check_address_space()
-            create_app(_invoked_verb())(obj=invocation)
+            create_app(_invoked_verb())(obj=invocation, prog_name="onnx-conformance")
     except SystemExit as ending:
         return ExitStatus.INTERRUPTED if interruptions and ending.code else int(ending.code or 0)
     except KeyboardInterrupt:

@@ -171,6 +171,8 @@ class TestProcess:
 
     def test_python_m_conformance_runs_the_command(self, process):
         assert process("python", "-m", "conformance", "--version").out == f"onnx-conformance {__version__}\n"
+        by_name, by_module = ("onnx-conformance",), ("python", "-m", "conformance")
+        assert process(*by_name, "run", "-h").out == process(*by_module, "run", "-h").out
 
     def test_inspection_of_python_prints_no_traceback(self, process):
         ended = process("onnx-conformance", "verify", "--data", "nowhere", PYTHONINSPECT="1")
