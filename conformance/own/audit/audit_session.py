@@ -18,7 +18,7 @@ import hashlib
 import time
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,7 +38,7 @@ from conformance.own.audit.node_verdicts import JudgedNode, JudgementOptions, No
 from conformance.own.audit.probes import ProbedNode, probe_nodes
 from conformance.own.audit.propagation import trace_errors
 from conformance.own.graphs.cutting import GraphParts
-from conformance.own.graphs.inlining import inline_taken_branches
+from conformance.own.graphs.inlining import inline_neutral_functions, inline_taken_branches
 from conformance.own.graphs.intermediate_values import (
     ExposedValues,
     Exposure,
@@ -391,8 +391,8 @@ def expose_model(
     """Run a model three times, and record its intermediate values.
 
     Inputs that are not tensors are made from tensors, and an If is replaced by the branch that it takes, at every
-    depth, as long as the outputs keep their bits. Some runtimes keep them only if the values at the border of the
-    branch are rounded as they were.
+    depth, as long as the outputs keep their bits; so is the call of a function by its nodes. Some runtimes keep them
+    only if the values at the border of the branch are rounded as they were.
 
     Raises:
         SubjectRefused: the subject does not run the model.
@@ -422,6 +422,15 @@ def expose_model(
         )
 
     judged = made.prepared
+    if (
+        model.original.functions
+        and is_repeatable
+        and repeats_again
+        and not _keeps_outputs(subject, judged, fed.arrays, first)
+    ):
+        progress("the calls that the subject does not compute like the nodes of their functions stay")
+        keeps = partial(_keeps_outputs, subject, inputs=fed.arrays, outputs=first)
+        judged = with_inferred_types(inline_neutral_functions(made.original, keeps))
     values = expose(judged, is_stable=is_repeatable and repeats_again)
     for _ in range(MAX_BRANCH_DEPTH):
         for keeps_borders in (False, True):

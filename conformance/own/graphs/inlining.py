@@ -70,6 +70,32 @@ def inline_functions(
     return inlined
 
 
+MAX_INLINED_TRIALS = 32
+"""Maximum number of sets of functions that are tried; the calls of the others stay."""
+
+
+def inline_neutral_functions(model: onnx.ModelProto, keeps: Callable[[onnx.ModelProto], bool]) -> onnx.ModelProto:
+    """Return a copy of a model without the calls whose replacement by nodes changes nothing.
+
+    Args:
+        model: the model.
+        keeps: returns whether a model, in which some calls are replaced, gives the same as before.
+    """
+    inlined: set[FunctionName] = set()
+    pending = [[function_name(each) for each in model.functions]]
+    for _ in range(MAX_INLINED_TRIALS):
+        if not pending:
+            break
+        group = pending.pop(0)
+        tried = inlined.union(group)
+        if keeps(inline_functions(model, tried.__contains__)):
+            inlined = tried
+        elif len(group) > 1:
+            middle = len(group) // 2
+            pending += [group[:middle], group[middle:]]
+    return inline_functions(model, inlined.__contains__)
+
+
 def _calls(graphs: Iterable[onnx.GraphProto | onnx.FunctionProto]) -> Iterator[FunctionName]:
     return map(called_name, chain.from_iterable(map(iter_nodes, graphs)))
 
