@@ -15,7 +15,7 @@ import numpy as np
 from conformance.base.verdicts import Level, Unsupported
 from conformance.corpus.cases.case import IDENTIFIER, MAX_CASE_TENSORS, Case
 from conformance.corpus.generation.write_corpus import generate
-from conformance.exact.models.graphs import names_taken_by
+from conformance.exact.models.graphs import names_taken_by, operator_text
 from conformance.exact.reference.node_enclosures import NodeScope, answer_of, enclose, evaluate_nodes
 from conformance.own.graphs.cutting import complete_part, part_of
 
@@ -42,16 +42,19 @@ def case_of_wrong_node(
     values: Mapping[str, Array],
     constants: Mapping[str, Array],
     numbers_in_whole: Sequence[int],
+    *,
+    is_probe: bool = False,
 ) -> Case | None:
     """Return a wrong node as a case; None if its outputs are not determinate, or its values are too large or too many.
 
     Args:
-        name: the name of the audited model, for the id of the case.
+        name: the name of the file of the audited model, for the id of the case.
         node: the judgement of the node.
         model: the model that was judged.
         values: the values of the subject by name.
         constants: the values that do not depend on the model's inputs.
         numbers_in_whole: the number of each node in the whole model, of which the judged one may be a part.
+        is_probe: whether the values are hard data.
     """
     numbers = sorted({node.number, *node.segment})
     protos = [model.graph.node[number] for number in numbers]
@@ -76,12 +79,13 @@ def case_of_wrong_node(
     complete_part(single, fed, held, {name: each.expected for name, each in zip(own, answers, strict=True)})
     number = numbers_in_whole[node.number]
     operators = "-".join(proto.op_type for proto in protos)
+    where = ", on hard data" if is_probe else ""
     return Case(
-        id=case_id(name, number, operators),
-        title=f"{operators} gives what its specification states: node {number} of {name}",
+        id=case_of_node(name, number, protos, is_probe=is_probe),
+        title=f"{operators} gives what its specification states: node {number} of {name}{where}",
         level=Level.MUST,
         clauses=(),
-        tags=("audit", re.sub(r"[^a-z0-9]+", "_", node.op_type.lower())),
+        tags=tuple(dict.fromkeys((node.op_type, "audit", *(proto.op_type for proto in protos)))),
         model=single.SerializeToString(deterministic=True),
         data_sets=(tuple(fed.values()),),
         answers=(answers,),
@@ -89,10 +93,28 @@ def case_of_wrong_node(
     )
 
 
-def case_id(name: str, number: int, operators: str) -> str:
-    """Return the id of a case: the words of the model's name, the number of the last node, and the operators."""
-    words = re.sub(r"[^a-z0-9]+", "_", f"{name}_{number}_{operators}".lower()).strip("_")
-    id = f"test_audit_{words}"[-120:] if len(words) > 100 else f"test_audit_{words}"
+HARD_DATA = "hard data"
+"""Stands for the values of a probe in the id and the title of a case."""
+
+
+def case_of_node(file: str, number: int, nodes: Sequence[onnx.NodeProto | JudgedNode], *, is_probe: bool) -> str:
+    """Return the id of the case of a node, or of a node on hard data. A single node has the same id in reports.
+
+    Args:
+        file: the name of the file of the model.
+        number: the number of the node in the whole model.
+        nodes: the node, or the last of several nodes that were judged together, after those before it.
+        is_probe: whether the values are hard data.
+    """
+    operators = (operator_text(node.op_type, node.domain) for node in nodes)
+    return case_id(file, number, "-".join(operators), *([HARD_DATA] if is_probe else []))
+
+
+def case_id(file: str, number: int, *words: str) -> str:
+    """Return the id of a case: the name of the model's file, the number of the last node, and further words."""
+    name = file.removesuffix(".onnx")
+    text = re.sub(r"[^a-z0-9]+", "_", "_".join((name, str(number), *words)).lower()).strip("_")
+    id = f"test_audit_{text}"[-120:] if len(text) > 100 else f"test_audit_{text}"
     return id if IDENTIFIER.fullmatch(id) else f"test_audit_{number}"
 
 

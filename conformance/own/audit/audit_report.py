@@ -19,6 +19,7 @@ from conformance.exact.models.graphs import operator_text
 from conformance.own.audit.node_verdicts import JudgedNode, NodeJudgement, NodeVerdict
 from conformance.own.graphs.intermediate_values import Exposure
 from conformance.own.graphs.reading import LoadedModel, ModelRecord
+from conformance.run.results.records import DiagnosisRecord  # noqa: TC001 - msgspec reads the annotations
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -181,8 +182,16 @@ def text_lines(audit: SubjectAudit) -> Iterator[str]:
         shown = {text(node) for node in (audit.wrong_nodes if kind == "WRONG" else audit.nodes_below_should)}
         others = [each.node for each in probes if text(each.node) not in shown]
         yield from _fault_lines(audit, f"{kind} ON HARD DATA", others, text)
-    for operator, mistake in audit.mistakes.items():
-        yield f"  DIAGNOSIS {operator} {mistake}: this one mistake explains all wrong results of {operator}"
+    for record in audit.diagnoses:
+        yield f"  DIAGNOSIS {diagnosis_text(record)}"
+
+
+def diagnosis_text(record: DiagnosisRecord) -> str:
+    """Return a mistake, and how many wrong results of its operator it explains."""
+    from conformance.run.results.failure_groups import mutant_sentence  # late: only audits with a wrong node need it
+
+    of = "the only wrong result" if record.failing == 1 else f"{record.explained} of {record.failing} wrong results"
+    return f"{mutant_sentence(record)}; explains {of} of {record.operator}"
 
 
 def probes_text(probes: Sequence[ProbedNode]) -> str:
@@ -573,7 +582,7 @@ class AuditRecord(msgspec.Struct):
     has_traced_errors: bool
     nodes: list[NodeRecord]
     probes: list[ProbeRecord]
-    mistakes: Mapping[str, str]
+    diagnoses: Sequence[DiagnosisRecord]
     warnings: Sequence[str]
 
 

@@ -6,7 +6,7 @@ on hard data is a case of its own, and so is the run of the model. The worst dat
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -26,7 +26,7 @@ from conformance.base.serialization.decoding import JsonReader, MalformedError
 from conformance.base.verdicts import Level, Verdict
 from conformance.corpus.cases.case import CaseKind
 from conformance.exact.models.summaries import ModelSummary, NodeSummary
-from conformance.own.audit.audit_cases import case_id
+from conformance.own.audit.audit_cases import HARD_DATA, case_id
 from conformance.own.audit.audit_report import AuditDocument, AuditOutcome, ReportedAudit
 from conformance.own.audit.node_verdicts import NodeVerdict
 from conformance.run.expectations.conditions import ConditionContext
@@ -225,30 +225,31 @@ def _cases(model: str, audit: AuditRecord) -> Iterator[tuple[CaseRecord, Judged]
     run = _run_fault(audit)
     verdict = Verdict.PASS if not run else Verdict.ERROR if audit.failure else Verdict.FAIL
     yield _case(model, audit, 0, RUN, "the model runs, and returns the same outputs again", "", verdict, run)
-    for nodes, data in ((audit.nodes, ""), (audit.probes, "hard data")):
+    for nodes, data in ((audit.nodes, ""), (audit.probes, HARD_DATA)):
         yield from _node_cases(model, audit, nodes, data)
 
 
 def _diagnoses(
     audits: Sequence[AuditRecord], cases: Collection[tuple[CaseRecord, Judged]]
 ) -> Iterator[DiagnosisRecord]:
-    """Yield the mistakes that the audits name, each with the failing cases of its operator.
+    """Yield the mistakes that the audits name, each with the failing cases that it explains.
 
     Audits of one subject on several data sets may name different mistakes of an operator; none is true then.
     """
-    named: dict[tuple[str, str], set[str]] = defaultdict(set)
+    failing = {(judged.subject, judged.case) for _, judged in cases if judged.verdict is Verdict.FAIL}
+    counts = Counter(audit.subject for audit in audits)
+    named: dict[tuple[str, str], list[DiagnosisRecord]] = defaultdict(list)
     for audit in audits:
-        for operator, mistake in audit.mistakes.items():
-            named[audit.subject, operator].add(mistake)
-    for (subject, operator), mistakes in named.items():
-        failing = [
-            case.case
-            for case, judged in cases
-            if (judged.subject, case.tags[0], judged.verdict) == (subject, operator, Verdict.FAIL)
-        ]
-        mistake, *others = mistakes
-        if failing and not others:
-            yield DiagnosisRecord.of_mistake(subject, operator, [mistake], failing, len(failing), texts=[mistake])
+        for record in audit.diagnoses:
+            named[audit.subject, record.operator].append(record)
+    for (subject, _), records in named.items():
+        mistakes = {(record.mutant, *record.indistinguishable, record.condition) for record in records}
+        if counts[subject] == 1:
+            yield from records
+        elif len(mistakes) == 1:
+            explained = {case for record in records for case in record.cases if (subject, case) in failing}
+            count = len(explained)
+            yield structs.replace(records[0], cases=sorted(explained), explained=count, failing=count)
 
 
 def _add_data_sets(known: list[OutputEvidence], more: Iterable[OutputEvidence]) -> None:
@@ -305,8 +306,7 @@ def _case(
     outputs: Sequence[OutputEvidence] = (),
 ) -> tuple[CaseRecord, Judged]:
     """Return the case of a node, or of the run of the model, with what the subject did."""
-    words = [operator, data, "" if level is Level.MUST else str(level)]
-    id = case_id(model.removesuffix(".onnx"), number, " ".join(filter(None, words)))
+    id = case_id(model, number, *filter(None, (operator, data, "" if level is Level.MUST else str(level))))
     nodes = [] if operator == RUN else [NodeSummary(operator, "", [], [], {})]
     summary = ModelSummary(0, {}, [], [], nodes)
     case = CaseRecord(

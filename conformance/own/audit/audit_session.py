@@ -5,7 +5,7 @@
 3. `Confirmation.confirm` judges each node outside of its bounds again, on other operands that it may have received.
 4. `trace_errors` finds the node from which the errors of other nodes come.
 5. `probe_nodes` runs each distinct node on hard values, and judges it.
-6. `name_mistakes` names the mistake that explains all wrong results of an operator, and no right ones.
+6. `diagnose_nodes` names the mistakes that explain wrong results of an operator, and no right ones.
 7. `cases_of_wrong_nodes` makes cases of a corpus.
 
 Each stage returns new data, and changes none of its arguments. The result, `SubjectAudit`, is data only;
@@ -26,12 +26,13 @@ from msgspec import structs
 
 from conformance.base.errors import UsageError
 from conformance.base.verdicts import Level
+from conformance.exact.declarations.declaration_tables import operator_name
 from conformance.exact.models.arrays import hash_values
 from conformance.exact.models.external_data import initializer_arrays_in
 from conformance.exact.models.graphs import find_producers, graph_edges, normal_domain, with_inferred_types
 from conformance.exact.models.input_files import constant_node_values, required_input_names
 from conformance.exact.models.model_validity import newer_than_onnx
-from conformance.own.audit.audit_cases import case_of_wrong_node
+from conformance.own.audit.audit_cases import case_of_node, case_of_wrong_node
 from conformance.own.audit.audit_job import AuditKey, AuditWorkers, ExposedModel
 from conformance.own.audit.confirmation import Confirmation
 from conformance.own.audit.node_verdicts import JudgedNode, JudgementOptions, NodeVerdict, judge_nodes
@@ -53,8 +54,9 @@ from conformance.own.graphs.intermediate_values import (
 )
 from conformance.own.graphs.reading import LoadedModel
 from conformance.own.graphs.tensor_borders import with_tensor_inputs
-from conformance.run.diagnosis.node_diagnosis import NodeResult, mistake_of_results, mistake_text
+from conformance.run.diagnosis.node_diagnosis import NodeResult, mistake_text, mistakes_of_results
 from conformance.run.mutants.node_mutants import NodeRun
+from conformance.run.results.records import DiagnosisRecord
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -121,7 +123,7 @@ class SubjectAudit:
         cases: wrong nodes as cases, if they are asked for.
         probes: the distinct nodes that ran alone on hard values.
         has_traced_errors: whether the exact values of the whole model were computed.
-        mistakes: the one mistake that explains every wrong result of an operator and no right one, by the operator.
+        diagnoses: the mistakes that explain wrong results of an operator and no right ones.
         command: the command line of the audit, to which `--node` can be added; None if it is not known.
     """
 
@@ -140,7 +142,7 @@ class SubjectAudit:
     has_traced_errors: bool = False
     command: str | None = None
     probes: Sequence[ProbedNode] = ()
-    mistakes: Mapping[str, str] = field(default_factory=dict)
+    diagnoses: Sequence[DiagnosisRecord] = ()
     warnings: Sequence[str] = ()
 
     @property
@@ -316,9 +318,14 @@ def _audit_exposed_model(
         probes=probes,
         warnings=[*_version_warnings(model), *_output_warnings(judged.graph, values.values)],
     )
-    audit = replace(audit, mistakes=name_mistakes(judged, _results(audit, values, confirmed)))
     numbers = range(len(judged.graph.node)) if numbering is None else _numbers_in(judged, numbering)
-    cases = cases_of_wrong_nodes(model.path.stem, audit, exposed, confirmed, numbers) if options.makes_cases else []
+    if audit.wrong_nodes or audit.wrong_probes:
+        results = (
+            (case_of_node(model.path.name, numbers[node.number], [node], is_probe=is_probe), node, known)
+            for node, known, is_probe in _results(audit, values, confirmed)
+        )
+        audit = replace(audit, diagnoses=diagnose_nodes(judged, key.subject, results))
+    cases = cases_of_wrong_nodes(model.path.name, audit, exposed, confirmed, numbers) if options.makes_cases else []
     return replace(_renumbered(audit, numbers), cases=cases)
 
 
@@ -477,14 +484,17 @@ def judge_exposed_model(
 
 def _results(
     audit: SubjectAudit, exposed: ExposedValues, confirmed: Sequence[ConfirmedNode]
-) -> list[tuple[JudgedNode, Mapping[str, Array]]]:
-    """Return the wrong and the correct nodes and probes of an audit, each with its values by name; wrong ones first."""
+) -> list[tuple[JudgedNode, Mapping[str, Array], bool]]:
+    """Return the wrong and the correct nodes and probes of an audit, wrong ones first.
+
+    Each has its values by name, and whether it is a probe.
+    """
     others = {each.node.number: each.values for each in confirmed if each.values is not None}
     correct = (node for node in audit.nodes if node.verdict is NodeVerdict.CORRECT)
     right_probes = (each for each in audit.probes if each.node.verdict is NodeVerdict.CORRECT)
     return [
-        *((node, others.get(node.number, exposed.values)) for node in (*audit.wrong_nodes, *correct)),
-        *((each.node, each.values) for each in (*audit.wrong_probes, *right_probes)),
+        *((node, others.get(node.number, exposed.values), False) for node in (*audit.wrong_nodes, *correct)),
+        *((each.node, each.values, True) for each in (*audit.wrong_probes, *right_probes)),
     ]
 
 
@@ -494,7 +504,7 @@ def cases_of_wrong_nodes(
     """Return the wrong nodes of an audit as cases.
 
     Args:
-        name: the name of the audited model.
+        name: the name of the file of the model.
         audit: the audit, with the numbers of the judged model.
         exposed: the exposed model.
         confirmed: the judgements, with the values of nodes that were judged again.
@@ -502,10 +512,11 @@ def cases_of_wrong_nodes(
     """
     known = exposed.values
     results = _results(audit, known, confirmed)
-    wrong = [(node, values) for node, values in results if node.verdict is NodeVerdict.WRONG]
+    wrong = [each for each in results if each[0].verdict is NodeVerdict.WRONG]
     constants = {name: known.values[name] for name, way in known.ways.items() if way is Exposure.CONSTANT}
     made = (
-        case_of_wrong_node(name, node, exposed.model, values, constants, numbers) for node, values in wrong[:MAX_CASES]
+        case_of_wrong_node(name, node, exposed.model, values, constants, numbers, is_probe=is_probe)
+        for node, values, is_probe in wrong[:MAX_CASES]
     )
     return [case for case in made if case is not None]
 
@@ -550,24 +561,44 @@ MAX_NODES = 60
 """Number of wrong and of right nodes and probes of an operator on which mistakes are tried."""
 
 
-def name_mistakes(model: onnx.ModelProto, results: Iterable[tuple[JudgedNode, Mapping[str, Array]]]) -> dict[str, str]:
-    """Return the mistake of each operator with wrong results that one mistake alone explains.
+def diagnose_nodes(
+    model: onnx.ModelProto,
+    subject: str,
+    results: Iterable[tuple[str, JudgedNode, Mapping[str, Array]]],
+) -> list[DiagnosisRecord]:
+    """Return the mistakes that explain the wrong results of the nodes of each operator, by the diagnosis of `run`.
 
-    A wrong name costs more than a missing one: a right result of the operator refutes a mistake.
+    A mistake that explains all wrong results on which it is tried explains those too that are too large.
 
     Args:
         model: the model; the numbers of the nodes are those of its main graph.
-        results: the wrong and the correct nodes and probes, each with the values that the subject took and returned.
+        subject: the id of the subject.
+        results: the wrong and the correct nodes and probes, each with the id of its case and with the values that the
+            subject took and returned.
     """
     opsets = {normal_domain(each.domain): each.version for each in model.opset_import}
-    found: dict[str, dict[bool, list[NodeResult]]] = {}
-    for judged, values in results:
+    wrong: dict[str, dict[str, list[NodeResult]]] = {}
+    right: dict[str, list[NodeResult]] = {}
+    for case, judged, values in results:
+        operator = operator_name(judged.op_type, normal_domain(judged.domain))
         is_wrong = judged.verdict is NodeVerdict.WRONG
-        own = found.setdefault(judged.op_type, {True: [], False: []})[is_wrong]
-        if len(own) < MAX_NODES:
+        others = right.setdefault(operator, [])
+        own = wrong.setdefault(operator, {}).setdefault(case, []) if is_wrong else others
+        if len(others) < MAX_NODES if not is_wrong else len(wrong[operator]) <= MAX_NODES:
             own += _results_of_node(model.graph.node[judged.number], opsets, values, is_wrong=is_wrong)
-    named = {operator: mistake_of_results([*own[True], *own[False]]) for operator, own in found.items() if own[True]}
-    return {operator: mistake_text(operator, mistake) for operator, mistake in named.items() if mistake is not None}
+    return [
+        DiagnosisRecord.of_mistake(
+            subject,
+            operator,
+            one.mistakes,
+            cases if one.is_of_all else one.cases,
+            len(cases),
+            one.condition,
+            texts=[mistake_text(operator, mistake) for mistake in one.mistakes],
+        )
+        for operator, cases in wrong.items()
+        for one in mistakes_of_results(cases, right[operator])
+    ]
 
 
 def _results_of_node(

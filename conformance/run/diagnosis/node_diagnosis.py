@@ -106,10 +106,10 @@ def mistake_text(operator: str, mistake: str) -> str:
 
     A mutant of the catalogue gives the text if it is about the same mistake.
     """
+    known = (one for one in mutants_by_id().values() if (one.operator, one.mistake) == (operator, mistake))
+    if (mutant := next(known, None)) is not None:
+        return mutant.description
     if mistake == COMPUTES_NEWEST:
-        known = (one for one in mutants_by_id().values() if one.operator == operator and ".as_opset_" in one.id)
-        if (mutant := next(known, None)) is not None:
-            return mutant.description
         domain = next((each for each in SCHEMA_DOMAINS if onnx.defs.has(operator, each)), None)
         if domain is not None:
             newest = onnx.defs.get_schema(operator, domain).since_version
@@ -127,19 +127,19 @@ class NamedMistake:
         mistakes: the mistake, and those that no case distinguishes from it.
         cases: the ids of the cases that the mistake explains.
         condition: the models in which the subject has the mistake, as a verb phrase in the plural; empty for all.
+        is_of_all: whether the mistake explains all wrong results on which it was tried.
     """
 
     mistakes: tuple[str, ...]
     cases: frozenset[str]
     condition: str = ""
+    is_of_all: bool = False
 
 
 def named_mistakes(
     cases: Mapping[str, CaseInMemory], observations: Mapping[str, Observation], passed: Iterable[str]
 ) -> list[NamedMistake]:
-    """Return the mistake that explains all wrong outputs, or else those that explain the wrong outputs of some cases.
-
-    Failures by an error, and data sets with too many elements, are neither explained nor do they contradict a mistake.
+    """Return the mistakes of `mistakes_of_results` for the cases of a run. No mistake explains a failure by an error.
 
     Args:
         cases: the cases of one operator by id.
@@ -147,15 +147,29 @@ def named_mistakes(
         passed: the ids of the cases that the subject passes.
     """
     by_case = {id: list(_data_sets(cases[id], observed)) for id, observed in observations.items() if not observed.error}
-    right = [each for id in passed if cases[id].level is not Level.SILENT for each in _data_sets(cases[id])]
+    right = (each for id in passed if cases[id].level is not Level.SILENT for each in _data_sets(cases[id]))
+    return mistakes_of_results(by_case, right)
+
+
+def mistakes_of_results(by_case: Mapping[str, Sequence[NodeResult]], right: Iterable[NodeResult]) -> list[NamedMistake]:
+    """Return the mistake that explains all wrong results of nodes of one operator, and no right ones.
+
+    Without such a mistake, the result is those that explain the wrong results of some cases. Results with too many
+    elements neither explain nor contradict a mistake.
+
+    Args:
+        by_case: the results of each failing case.
+        right: the results of cases without a wrong result.
+    """
     results = [*(each for found in by_case.values() for each in found), *right]
     wrong = {
         id: sorted((each for each in found if each.is_wrong), key=attrgetter("size")) for id, found in by_case.items()
     }
     small = {id: found for id, found in wrong.items() if found and found[-1].size <= MAX_ELEMENTS}
-    if mistake := mistake_of_results(results):
-        return [NamedMistake((mistake,), frozenset(small))]
     try:
+        left = _explaining_all_results(results)
+        if small and 0 < len(left) <= MAX_ALTERNATIVES:
+            return [NamedMistake(tuple(left), frozenset(small), is_of_all=True)]
         return list(mistakes_of_parts(small, [each for each in results if not each.is_wrong]))
     except SchemaError:
         return []
@@ -170,7 +184,7 @@ def mistakes_of_parts(wrong: Mapping[str, Sequence[NodeResult]], right: Sequence
     """
     explaining = {id: found for id, results in wrong.items() if (found := _explaining_all(results))}
     versions = {id: results[0].version for id, results in wrong.items()}
-    every = set().union(*explaining.values())
+    every = list(dict.fromkeys(mistake for found in explaining.values() for mistake in found))
     refuted: dict[int, set[str]] = defaultdict(set)
     for version, own in groupby(sorted(right, key=attrgetter("version", "size")), key=attrgetter("version")):
         refuted[version] = _refuted_by(own, every)
@@ -179,7 +193,7 @@ def mistakes_of_parts(wrong: Mapping[str, Sequence[NodeResult]], right: Sequence
             mistake: frozenset(
                 id for id, found in explaining.items() if mistake in found and mistake not in refuted[versions[id]]
             )
-            for mistake in sorted(every)
+            for mistake in every
         }
         cases = max(gains.values(), key=len, default=frozenset())
         equal = tuple(mistake for mistake in gains if gains[mistake] == cases)
@@ -192,41 +206,35 @@ def mistakes_of_parts(wrong: Mapping[str, Sequence[NodeResult]], right: Sequence
         explaining = {id: found for id, found in explaining.items() if id not in cases}
 
 
-def _explaining_all(results: Sequence[NodeResult]) -> set[str]:
-    """Return the mistakes that explain all of some wrong results."""
-    found: set[str] | None = None
+def _explaining_all(results: Sequence[NodeResult]) -> list[str]:
+    """Return the mistakes that explain all of some wrong results, in the order of the rules of `node_mutants`."""
+    found: list[str] | None = None
     for each in results:
         assert each.outputs is not None
         found = explaining_mistakes(each.run, each.outputs, each.answers, found)
         if not found:
             break
-    return found or set()
+    return found or []
 
 
-def _refuted_by(right: Iterable[NodeResult], mistakes: set[str]) -> set[str]:
+def _refuted_by(right: Iterable[NodeResult], mistakes: Sequence[str]) -> set[str]:
     """Return the mistakes that would have made the first right results of moderate size wrong."""
     refuted: set[str] = set()
     for each in islice((one for one in right if one.size <= MAX_ELEMENTS), MAX_RIGHT_RESULTS):
         answers = each.answers or each.run.answers()
         if answers is not None:
-            refuted |= failing_mistakes(each.run, answers, mistakes - refuted)
-        if refuted >= mistakes:
+            refuted |= failing_mistakes(each.run, answers, {*mistakes} - refuted)
+        if refuted.issuperset(mistakes):
             break
     return refuted
 
 
-def mistake_of_results(results: Iterable[NodeResult]) -> str | None:
-    """Return the mistake that explains all wrong results of nodes of one operator, and no right ones; None if not one.
-
-    Results with too many elements neither explain nor contradict a mistake.
-    """
+def _explaining_all_results(results: Iterable[NodeResult]) -> list[str]:
+    """Return the mistakes that explain all wrong results of moderate size, and no right ones."""
     known = sorted((each for each in results if each.size <= MAX_ELEMENTS), key=attrgetter("size"))
-    try:
-        explaining = _explaining_all([each for each in known if each.is_wrong])
-        left = explaining - _refuted_by((each for each in known if not each.is_wrong), explaining)
-    except SchemaError:
-        return None
-    return left.pop() if len(left) == 1 else None
+    explaining = _explaining_all([each for each in known if each.is_wrong])
+    refuted = _refuted_by((each for each in known if not each.is_wrong), explaining)
+    return [mistake for mistake in explaining if mistake not in refuted]
 
 
 def _data_sets(case: CaseInMemory, observed: Observation | None = None) -> Iterator[NodeResult]:

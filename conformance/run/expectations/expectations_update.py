@@ -260,13 +260,16 @@ _HINT = (
 
 def open_point_lines(updated: UpdatedFile, *, hint: bool = False) -> Iterator[str]:
     """Yield the failures that have no entry, and the cases whose verdict varies, as lines for the terminal."""
+    causes: dict[int, list[MissingEntry]] = defaultdict(list)
     for missing in updated.missing:
-        more = f" and {len(missing.cases) - 3} more" if len(missing.cases) > 3 else ""
-        verb = Verdict(missing.verdict).verb(len(missing.cases))
-        cases = f"{', '.join(missing.cases[:3])}{more}"
-        yield f"{missing.number}. no entry expects that {cases} {verb}: {one_line(missing.cause)}"
-        if missing.reason:
-            yield f"   --by-cause would give the reason: {one_line(missing.reason)}"
+        causes[missing.number].append(missing)
+    for number, entries in causes.items():
+        cases = [case for entry in entries for case in entry.cases]
+        named = ", ".join(cases[:3]) + (f" and {len(cases) - 3} more" if len(cases) > 3 else "")
+        verb = Verdict(entries[0].verdict).verb(len(cases))
+        yield f"{number}. no entry expects that {named} {verb}: {one_line(entries[0].cause)}"
+        for reason in dict.fromkeys(filter(None, (entry.reason for entry in entries))):
+            yield f"   --by-cause would give the reason: {one_line(reason)}"
     if updated.accepted:
         failures = "1 failure needs" if updated.accepted == 1 else f"{updated.accepted} failures need"
         yield f"{failures} no entry, because the baseline of the run has the same failures."

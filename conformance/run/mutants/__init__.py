@@ -28,6 +28,7 @@ These keys of a mutant are optional:
     operator = "Adam"                       # or operators = ["Adam", "Adagrad"]: a mutant of each operator
     level = "should"                        # the level of the cases that must detect the mutant; default "must"
     convention = "Keras"                    # the libraries whose convention the behaviour is
+    mistake = "ignores axis"                # the mistake of `node_mutants` with the same behaviour
     within = "If"                           # only in subgraphs of this operator, or in a "function"
     by_position = true                      # takes the float attributes in the specification's order
     defaults.epsilon = 0.0                  # values of attributes that the model does not set
@@ -168,6 +169,7 @@ class MutantTable(msgspec.Struct, forbid_unknown_fields=True):
     arithmetic: ArithmeticTable | None = None
     level: Level = Level.MUST
     convention: str | None = None
+    mistake: str = ""
     within: str | None = None
     is_direct: bool = False
     by_position: bool = False
@@ -240,6 +242,7 @@ def mutants_of_table(file: MutantFile, table: MutantTable, operator: str) -> Ite
             operator=operator,
             level=own.level,
             convention=own.convention,
+            mistake=own.mistake,
             defaults=own.defaults,
             wrappers=tuple(map(_wrapper, own.wrappers)),
             arithmetic=_arithmetic(own.arithmetic, edits),

@@ -206,6 +206,8 @@ class Mutant(KernelPatch):
         operator: the op_type.
         level: the level of the cases that must detect the mutant. Cases of a stronger level must accept its behaviour.
         convention: the libraries with this behaviour, or None.
+        mistake: the mistake of `node_mutants` with this behaviour, which reports name by the text of this mutant; empty
+            if there is none.
     """
 
     id: str
@@ -214,6 +216,7 @@ class Mutant(KernelPatch):
     operator: str
     level: Level = Level.MUST
     convention: str | None = None
+    mistake: str = ""
 
     @property
     def description(self) -> str:

@@ -965,8 +965,10 @@ mutant with a smaller effect is not distinguished from other errors."""
 
 def explaining_mistakes(
     run: NodeRun, actual: Sequence[Array], right: Answers | None = None, among: Collection[str] | None = None
-) -> set[str]:
+) -> list[str]:
     """Return the mistakes whose outputs are the actual outputs of a node, and are not the right ones.
+
+    They are in the order of the rules, which begin with an attribute that is ignored.
 
     An output is that of a mutant if it has the same type and shape, and if each element that differs from the right
     value by more than its bound lies near the mutant's value. Two mistakes with the same outputs are both returned.
@@ -979,14 +981,14 @@ def explaining_mistakes(
     """
     answers = run.answers() if right is None else right
     if answers is None or len(answers) < len(actual):
-        return set()
-    found = set()
+        return []
+    found: dict[str, None] = {}
     for mistake, changed in _changed_answers(run, answers, among):
         if len(changed) >= len(actual) and mistake not in ADMISSIBLE:
             pairs = list(zip(actual, changed, answers, strict=False))
             if all(_is_near(*pair) for pair in pairs) and any(is_wrong(each, answer) for each, _, answer in pairs):
-                found.add(mistake)
-    return found
+                found[mistake] = None
+    return list(found)
 
 
 def failing_mistakes(run: NodeRun, right: Answers, among: Collection[str]) -> set[str]:

@@ -33,6 +33,7 @@ from conformance.own.audit.node_verdicts import NodeVerdict
 from conformance.own.graphs.model_inputs import InputSet, make_inputs, parse_shapes, read_inputs, save_inputs_to
 from conformance.own.graphs.reading import LoadedModel, shared_weights
 from conformance.run.judging.backend import judge_backend
+from conformance.run.results.records import DiagnosisRecord
 from conformance.subjects.calling.subject_loading import load_backend
 from conformance.subjects.calling.subject_names import Subject, SubjectKind, SubjectName
 from conformance.subjects.isolation.protocol import Limits, NotStarted
@@ -574,7 +575,49 @@ def test_mistake_is_named_unless_another_node_refutes_it(
     ]
     result = audit(write_model(tmp_path / "m.onnx", nodes, [2, 3, 4]), IgnoresAlpha(*outputs))
     assert len(result.wrong_nodes) == len(outputs)
-    assert result.mistakes == named
+    assert {record.operator: record.text for record in result.diagnoses} == named
+
+
+class IgnoresAxis(EvaluatorBackend):
+    """A backend that computes Softmax and ArgMax along their default axis, and the first of equal maxima."""
+
+    def prepare(self, model: onnx.ModelProto, device: str = "CPU") -> Any:
+        copy = onnx.ModelProto()
+        copy.CopyFrom(model)
+        for node in copy.graph.node:
+            kept = [each for each in node.attribute if each.name not in {"axis", "select_last_index"}]
+            del node.attribute[:]
+            node.attribute.extend(kept)
+        return super().prepare(copy, device)
+
+
+IGNORES_AXIS = IgnoresAxis()
+
+
+def test_mistake_has_one_name_in_an_audit_in_a_run_of_its_cases_and_in_expectations(command: Any, here: Path) -> None:
+    nodes = [
+        helper.make_node("Softmax", ["X"], ["S"], axis=0),
+        helper.make_node("Cast", ["S"], ["T"], to=TensorProto.INT32),
+        helper.make_node("ArgMax", ["T"], ["I"], axis=0, select_last_index=1),
+        helper.make_node("Cast", ["I"], ["Y"], to=TensorProto.FLOAT),
+    ]
+    write_model(here / "m.onnx", nodes, [3, 4])
+    backend = ("-b", f"{__name__}:IGNORES_AXIS")
+    assert command("audit", "m.onnx", *backend, "--no-isolation", "--json", "a.json", "--output", "wrong").status == 1
+    (audit,) = json.loads((here / "a.json").read_text())["audits"]
+    found = {record["operator"]: record["text"] for record in audit["diagnoses"]}
+    assert found["Softmax"] == "ignores axis"
+    assert found["ArgMax"].startswith("ignores select_last_index and")
+    assert command("run", *backend, "--data", "wrong", "--results", "r.jsonl", diagnose=True).status == 1
+    footer = json.loads((here / "r.jsonl").read_text().splitlines()[-1])
+    assert {record["operator"]: record["text"] for record in footer["diagnoses"]} == found
+    reasons = {f"{operator}: {text}" for operator, text in found.items()}
+    for results, file in (("a.json", "a.toml"), ("r.jsonl", "r.toml")):
+        assert command("update-expectations", results, "--expect", file, "--by-cause").status == 0
+        entries = tomllib.loads((here / file).read_text())["expect"]
+        assert {entry["reason"] for entry in entries} == reasons
+    checked = command("update-expectations", "r.jsonl", "--expect", "new.toml", "--check")
+    assert sum(line.startswith("1. ") for line in checked.out.splitlines()) == 1
 
 
 NO_ALPHA = IgnoresAlpha("Y")
@@ -626,13 +669,14 @@ def test_audit_with_known_wrong_nodes_fails_if_a_node_becomes_wrong_otherwise(
 
 def test_reports_have_every_node(chain: LoadedModel) -> None:
     evil = EvaluatorBackend(lambda values, *_: {name: value + np.float32(1) for name, value in values.items()})
-    mistakes = {"Relu": "ignores <everything>"}
-    result = replace(audit(chain, evil), version="<script>alert(1)</script>", mistakes=mistakes)
+    text = "ignores <everything>"
+    mistake = DiagnosisRecord.of_mistake("evil", "Relu", [text], ["test_audit_m_0_relu"], 1, texts=[text])
+    result = replace(audit(chain, evil), version="<script>alert(1)</script>", diagnoses=[mistake])
     document = audit_document(chain, [result], ["X float 2x3x4"], 0)
     assert [node.verdict for node in document.audits[0].nodes] == [node.verdict for node in result.nodes]
     page = render_page(chain, [result], ["X float 2x3x4"])
     assert "<script>" not in page
-    assert "Relu ignores &lt;everything&gt;" in page
+    assert "Relu: ignores &lt;everything&gt;" in page
     assert (page.count("<details"), page.count("<rect")) == (4, 8)
     graph = page.partition("<h3>Graph</h3>")[2].partition("</svg>")[0]
     assert graph.count("<path") == 3
