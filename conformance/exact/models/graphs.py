@@ -416,6 +416,11 @@ def called_name(node: onnx.NodeProto) -> FunctionName:
     return normal_domain(node.domain), node.op_type, getattr(node, "overload", "")
 
 
+def has_nodes_inside(model: onnx.ModelProto, node: onnx.NodeProto) -> bool:
+    """Return whether a node has subgraphs, or calls a function of a model."""
+    return bool(subgraphs_of(node)) or called_name(node) in map(function_name, model.functions)
+
+
 def recursion_problem(model: onnx.ModelProto) -> str | None:
     """Return a sentence that names a function with direct or indirect recursion, or None."""
     calls = {function_name(each): set(map(called_name, iter_nodes(each))) for each in model.functions}

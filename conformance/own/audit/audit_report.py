@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 MAX_LISTED_NODES = 20
 """Wrong nodes that the terminal lists, and nodes of each other kind."""
 
+MAX_LISTED_OPERATORS = 8
+"""Maximum number of operators without hard data that a report names."""
+
 MAX_OPEN_PROBES = 3
 """Nodes that the terminal lists because the page leaves one of their results on hard data open."""
 
@@ -173,6 +176,8 @@ def text_lines(audit: SubjectAudit) -> Iterator[str]:
         yield f"  on hard data: {probes_text(audit.probes)}"
         for reason, count in reasons([each.node for each in audit.probes]):
             yield f"  not judged on hard data, {count}: {reason}"
+        if without := without_hard_data(audit):
+            yield f"  without hard data: {without}"
     for probed in [each for each in audit.probes if each.node.open_element][:MAX_OPEN_PROBES]:
         yield f"  UNSPECIFIED ON HARD DATA {open_text(probed.node)}"
     for kind, probes, text in (
@@ -192,6 +197,14 @@ def diagnosis_text(record: DiagnosisRecord) -> str:
 
     of = "the only wrong result" if record.failing == 1 else f"{record.explained} of {record.failing} wrong results"
     return f"{mutant_sentence(record)}; explains {of} of {record.operator}"
+
+
+def without_hard_data(audit: SubjectAudit) -> str:
+    """Return the operators with nodes that have no hard data, such as those that only take constants, with numbers."""
+    probed = {number for each in audit.probes for number in each.numbers}
+    counts = Counter(operator_name(node) for node in audit.nodes if node.number not in probed)
+    texts = [f"{count} {operator}" for operator, count in counts.most_common(MAX_LISTED_OPERATORS)]
+    return ", ".join([*texts, *([f"{len(counts) - len(texts)} more operators"] if len(counts) > len(texts) else [])])
 
 
 def probes_text(probes: Sequence[ProbedNode]) -> str:

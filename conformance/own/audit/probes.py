@@ -4,6 +4,7 @@ The values of a user seldom have ties, NaN, infinities, zeros of both signs, sub
 hard values come from the declaration of the operator. Indices take other valid values, also negative ones. Constants,
 and operands that are shapes or axes, keep the values of the model. Nodes are distinct if they differ in the operator,
 an attribute, the number of outputs, or an operand (type, shape, whether it is a constant).
+A node with subgraphs, or a call of a function, takes other branches, numbers of steps and ordinary numbers.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import math
 from collections import ChainMap
 from dataclasses import dataclass, field, replace
+from itertools import chain, product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,11 +23,18 @@ from conformance.base.verdicts import Level, Unsupported, Verdict
 from conformance.exact.declarations.exact_sums import WITH_LONG_AXES, exact_sums, probed_terms, short_mean
 from conformance.exact.declarations.hard_values import free_operands, hard_elements, hard_numbers_of, input_places
 from conformance.exact.models.arrays import is_computed
-from conformance.exact.models.graphs import is_operator, main_opset, names_taken_by, subgraphs_of, with_inferred_types
+from conformance.exact.models.graphs import (
+    has_nodes_inside,
+    is_operator,
+    main_opset,
+    names_taken_by,
+    with_inferred_types,
+)
 from conformance.exact.models.input_files import DeclaredInput, required_input_names
 from conformance.own.audit.node_verdicts import JudgedNode, NodeVerdict, judge_last
 from conformance.own.graphs.cutting import GraphParts
 from conformance.own.graphs.intermediate_values import Exposure, SubjectRefused, run_each
+from conformance.own.graphs.nested_nodes import control_variants, drawn_numbers, has_few_steps
 from conformance.run.results.records import OutputEvidence
 
 if TYPE_CHECKING:
@@ -47,6 +56,12 @@ MAX_PROBED_ELEMENTS = 2**14
 
 MAX_PROBED_OPERANDS = 2**12
 """Maximum number of operands of all probes of a node that has more than a hundred operands; two probes always run."""
+
+DRAWS_OF_PROBES = 4
+"""Number of draws for each probe of a node with nodes inside: a condition within can depend on them."""
+
+MAX_NESTED_BYTES = 2**20
+"""Maximum size of the subgraphs of a node that is probed."""
 
 MAX_SUMMED_ELEMENTS = 2**20
 """Maximum number of elements of the operands and results of a sum that is probed with exact sums."""
@@ -110,7 +125,13 @@ def probe_nodes(
         hidden = {name for name in node.input if name and name not in shown.values and name in exposed.values}
         configuration = None
         names: set[str] = set()
-        if all(name in exposed.values for name in (*names_taken_by(node), *filter(None, node.output))):
+        is_known = all(name in exposed.values for name in (*names_taken_by(node), *filter(None, node.output)))
+        if is_known and has_nodes_inside(model, node):
+            is_small = _is_small(node, exposed, MAX_PROBED_ELEMENTS) and node.ByteSize() <= MAX_NESTED_BYTES
+            if not hidden and is_small and has_few_steps(model, node, exposed.values):
+                configuration = _configuration(node, exposed)
+                names = {name for name in names_taken_by(node) if not _is_constant(name, exposed)}
+        elif is_known:
             limit = MAX_SUMMED_ELEMENTS if is_operator(node, *WITH_LONG_AXES) else MAX_PROBED_ELEMENTS
             limit = MAX_SCORED_ELEMENTS if is_operator(node, "Attention") else limit
             if _is_small(node, exposed, limit):
@@ -167,10 +188,8 @@ def _is_hidden(node: onnx.NodeProto, exposed: ExposedValues) -> bool:
 
 
 def _is_small(node: onnx.NodeProto, exposed: ExposedValues, limit: int) -> bool:
-    """Return whether a node has no subgraph, and operands and results of at most so many elements."""
+    """Return whether a node has operands and results of at most so many elements, and no others than tensors."""
     names = [*names_taken_by(node), *filter(None, node.output)]
-    if any(True for _ in subgraphs_of(node)):
-        return False
     arrays: list[Any] = [exposed.values[name] for name in names]
     return all(isinstance(array, np.ndarray) for array in arrays) and (sum(array.size for array in arrays) <= limit)
 
@@ -179,7 +198,7 @@ def _configuration(node: onnx.NodeProto, exposed: ExposedValues) -> tuple[Any, .
     """Return what distinguishes nodes: operator, attributes, and type, shape and source of each operand."""
     operands = [
         (exposed.values[name].dtype.str, exposed.values[name].shape, _is_constant(name, exposed)) if name else None
-        for name in node.input
+        for name in (*node.input, *(each for each in names_taken_by(node) if each not in node.input))
     ]
     return node.domain, node.op_type, _attributes(node), tuple(operands), len(node.output)
 
@@ -213,21 +232,7 @@ def _probe(
     single = parts.cut([number], exposed.values)
     if single is None:
         return None
-    kinds = _free_operands(main_opset(model), node, exposed)
-    hard = hard_numbers_of(node, main_opset(model), exposed.values)
-    places = input_places(node)
-    times = count * _repetitions([single.inputs[name] for name in kinds if name in single.inputs])
-    times = min(times, max(2, MAX_PROBED_OPERANDS // max(1, len(kinds))))
-    probes = [
-        {
-            name: hard_elements(node, exposed.values, places[name], kinds[name], probe, hard)
-            if name in kinds
-            else array
-            for name, array in single.inputs.items()
-        }
-        for probe in range(times if _is_small(node, exposed, MAX_PROBED_ELEMENTS) else 0)
-    ]
-    probes += _exact_sums(node, exposed, single.inputs, kinds.keys())
+    probes = _probes_of(model, node, exposed, single.inputs, count)
     if not probes:
         return None
     try:
@@ -238,12 +243,14 @@ def _probe(
             return ProbedNode(crashed, numbers, 1, model_runs=1)
         reason = f"the subject does not run the node alone on hard values: {refusal}"
         return ProbedNode(_unjudged(number, node, reason), numbers, 0, model_runs=1)
-    own = {name: exposed.values[name] for name in node.input if name in exposed.values}
+    own = {name: exposed.values[name] for name in names_taken_by(node) if name in exposed.values}
     made = [value.name for value in single.model.graph.output]
     values = [
         {**given, **dict(zip(made, outputs, strict=True))} for given, outputs in zip(probes, results, strict=True)
     ]
-    values += _short_means(parts, exposed, subject, number, kinds.keys())
+    if not has_nodes_inside(model, node):
+        free = _free_operands(main_opset(model), node, exposed)
+        values += _short_means(parts, exposed, subject, number, free.keys())
     try:
         with limit_evaluation():
             judged = [(judge_last(model, [number], exposed, {**own, **each}), each) for each in values]
@@ -275,6 +282,42 @@ def _outputs_of_probes(judged: Sequence[JudgedNode], worst: JudgedNode) -> tuple
         if node.verdict is not NodeVerdict.NOT_JUDGED
         for each in (node.outputs if node.fault_rank == worst.fault_rank else right)
     )
+
+
+def _probes_of(
+    model: onnx.ModelProto, node: onnx.NodeProto, exposed: ExposedValues, inputs: Mapping[str, Array], count: int
+) -> list[dict[str, Array]]:
+    """Return hard values of the inputs of a node that runs alone.
+
+    A node with nodes inside takes each branch, several numbers of steps, and ordinary numbers.
+    """
+    if has_nodes_inside(model, node):
+        shapes = {name: array.shape for name, array in inputs.items()}
+        variants = [
+            each
+            for each in control_variants([node], main_opset(model), inputs)
+            if all(array.shape == shapes[name] for name, array in each.items())
+        ]
+        draws = [drawn_numbers(inputs, number) for number in range(count * DRAWS_OF_PROBES)]
+        return [
+            {**inputs, **drawn, **each}
+            for drawn, each in chain(product([{}, *draws[:1]], variants), product(draws, [{}]))
+        ]
+    kinds = _free_operands(main_opset(model), node, exposed)
+    hard = hard_numbers_of(node, main_opset(model), exposed.values)
+    places = input_places(node)
+    times = count * _repetitions([inputs[name] for name in kinds if name in inputs])
+    times = min(times, max(2, MAX_PROBED_OPERANDS // max(1, len(kinds))))
+    probes: list[dict[str, Array]] = [
+        {
+            name: hard_elements(node, exposed.values, places[name], kinds[name], probe, hard)
+            if name in kinds
+            else array
+            for name, array in inputs.items()
+        }
+        for probe in range(times if _is_small(node, exposed, MAX_PROBED_ELEMENTS) else 0)
+    ]
+    return probes + _exact_sums(node, exposed, inputs, kinds.keys())
 
 
 def _has_numbers(outputs: Iterable[Any]) -> bool:

@@ -22,10 +22,10 @@ from conformance.exact.declarations.hard_values import (
     input_places,
     operand_rule,
 )
-from conformance.exact.models.arrays import is_computed, is_floating, is_text
+from conformance.exact.models.arrays import is_computed, is_text
 from conformance.exact.models.graphs import names_taken_by
 from conformance.own.graphs.model_inputs import TEXTS, random_texts
-from conformance.own.model_cases.nested_nodes import control_variants, inner_nodes, ordinary_controls
+from conformance.own.graphs.nested_nodes import control_variants, drawn_numbers, inner_nodes, ordinary_controls
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -57,9 +57,6 @@ ORDINARY = MODES.index("near 1")
 
 MAX_DRAWS = 24
 """Number of further draws of the numbers of a node with nodes inside, of which those with other shapes are kept."""
-
-DRAWN_MODES = tuple(map(MODES.index, ("halves", "near 1", "integers")))
-"""The modes of these draws."""
 
 
 class Operands:
@@ -122,13 +119,9 @@ class Operands:
         return control_variants(self._part.tested, self._part.opset, self._fed)
 
     def _drawn_data_set(self, number: int) -> dict[str, Array]:
-        """Return further ordinary numbers: a condition within a Loop can depend on them."""
-        drawn = dict(self._fed)
-        for place, (name, array) in enumerate(self._fed.items()):
-            if is_floating(array.dtype) and name not in self._part.kept:
-                mode = DRAWN_MODES[number % len(DRAWN_MODES)]
-                drawn[name] = elements(f"X{place}/draw/{number}", array.dtype, array.shape, "number", mode, ())
-        return drawn
+        """Return further ordinary numbers of the operands that do not determine shapes."""
+        free = {name: array for name, array in self._fed.items() if name not in self._part.kept}
+        return {**self._fed, **drawn_numbers(free, number)}
 
     @property
     def _has_sparse(self) -> bool:

@@ -26,6 +26,7 @@ from conformance.exact.models.graphs import (
     MAIN_DOMAINS,
     called_name,
     copy_of,
+    has_nodes_inside,
     is_operator,
     iter_nodes,
     names_taken_by,
@@ -55,14 +56,21 @@ from conformance.own.graphs.model_inputs import (
     shape_of_input,
     size_candidates,
 )
+from conformance.own.graphs.nested_nodes import calls_in, values_of_node
 from conformance.own.graphs.tensor_borders import has_other_inputs, with_tensor_inputs
 from conformance.own.model_cases.case_operands import Operands
 from conformance.own.model_cases.case_reduction import LAST_STEPS, STEPS, reduced_part
 from conformance.own.model_cases.earlier_answers import CaseComputation, EarlierAnswers
-from conformance.own.model_cases.nested_nodes import calls_in, has_nodes_inside, sequence_variants, values_of_node
 from conformance.own.model_cases.parts import Part, part_of_nodes
 from conformance.own.model_cases.region_cases import PRODUCTS, Regions
-from conformance.own.model_cases.typed_values import Given, Typed, TypedGraph, TypedValue, typed_graphs
+from conformance.own.model_cases.typed_values import (
+    Given,
+    Typed,
+    TypedGraph,
+    TypedValue,
+    sequence_variants,
+    typed_graphs,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

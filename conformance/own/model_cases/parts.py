@@ -20,15 +20,21 @@ import onnx
 from conformance.exact.declarations.declaration_tables import Rule
 from conformance.exact.declarations.hard_values import is_index, operand_rule
 from conformance.exact.models.arrays import Array, type_name
-from conformance.exact.models.graphs import iter_nodes, main_opset, names_taken_by, normal_domain, subgraphs_of
+from conformance.exact.models.graphs import (
+    has_nodes_inside,
+    iter_nodes,
+    main_opset,
+    names_taken_by,
+    normal_domain,
+    subgraphs_of,
+)
 from conformance.exact.models.renaming import FreshNames
-from conformance.own.graphs.tensor_borders import TensorMaker, TensorReader
-from conformance.own.model_cases.nested_nodes import (
+from conformance.own.graphs.nested_nodes import (
     called_functions,
     clean_functions,
     clean_subgraphs,
-    has_nodes_inside,
 )
+from conformance.own.graphs.tensor_borders import TensorMaker, TensorReader
 from conformance.own.model_cases.typed_values import Typed, TypedValue, infer
 
 if TYPE_CHECKING:

@@ -45,6 +45,7 @@ from conformance.exact.reference.operators.data_movement import place_along
 from conformance.exact.reference.operators.sequences import SEQUENCE_OPERATORS
 from conformance.exact.reference.oracle import EVALUATION_ERRORS, quiet_evaluation
 from conformance.own.graphs.model_inputs import PARTS_OF_SHAPES, exceeds_input
+from conformance.own.graphs.nested_nodes import FIRST_SCAN_WITHOUT_BATCH
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -63,8 +64,8 @@ MAX_TEXT_BYTES = 2**20
 MAX_DEPTH = 20
 """Maximum depth of nested subgraphs."""
 
-FIRST_SCAN_WITHOUT_BATCH = 9
-"""The version of Scan from which its operands have no axis for a batch."""
+SEQUENCE_LENGTHS = (0, 1, 3)
+"""The lengths of the sequences of a SequenceMap in cases."""
 
 MAX_STACKED_STEPS = 2**16
 """Maximum number of steps of a Loop or a Scan whose results have a case."""
@@ -516,3 +517,18 @@ def _typed_value(value: onnx.ValueInfoProto) -> TypedValue | None:
     except ValueError:
         return None
     return TypedValue(declared.dtype, shape)
+
+
+def sequence_variants(nodes: Iterable[onnx.NodeProto], values: Mapping[str, Typed]) -> Iterator[Mapping[str, Typed]]:
+    """Yield the values of a model with sequences of other lengths before and after a SequenceMap.
+
+    Args:
+        nodes: the nodes of a case.
+        values: the values of the model by name.
+    """
+    names = {name for node in nodes if is_operator(node, "SequenceMap") for name in (*node.input, *node.output)}
+    known = {name: values[name] for name in names if name in values}
+    sequences = {name: each for name, each in known.items() if isinstance(each, TypedSequence)}
+    for length in SEQUENCE_LENGTHS if sequences else ():
+        if all(len(each.items) != length for each in sequences.values()):
+            yield ChainMap({name: each.of_length(length) for name, each in sequences.items()}, dict(values))

@@ -6,12 +6,14 @@ The values that its subgraphs capture are operands like others.
 
 from __future__ import annotations
 
-from collections import ChainMap
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx
 
+from conformance.exact.declarations.hard_values import MODES, elements
+from conformance.exact.models.arrays import is_floating
 from conformance.exact.models.graphs import (
     called_name,
     copy_of,
@@ -24,17 +26,21 @@ from conformance.exact.models.graphs import (
 from conformance.exact.models.renaming import Renamer
 from conformance.exact.reference.nodes import attribute_values
 from conformance.own.graphs.inlining import inline_functions
-from conformance.own.model_cases.typed_values import FIRST_SCAN_WITHOUT_BATCH, TypedSequence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from conformance.exact.models.arrays import Array
     from conformance.exact.models.graphs import FunctionName
-    from conformance.own.model_cases.typed_values import Typed
 
-SEQUENCE_LENGTHS = (0, 1, 3)
-"""The lengths of the sequences of a SequenceMap in cases."""
+FIRST_SCAN_WITHOUT_BATCH = 9
+"""The version of Scan from which its operands have no axis for a batch."""
+
+DRAWN_MODES = tuple(map(MODES.index, ("halves", "near 1", "integers")))
+"""The modes of the draws of `drawn_numbers`."""
+
+MAX_DRAWN_STEPS = 1000
+"""Maximum number of steps of a Loop that runs on drawn numbers: a condition may never end it."""
 
 TRIP_COUNTS = (0, 1, 3)
 """The numbers of steps of a Loop in cases."""
@@ -53,11 +59,6 @@ def called_functions(model: onnx.ModelProto, nodes: Iterable[onnx.NodeProto]) ->
             found.add(name)
             pending += functions[name].node
     return [each for name, each in functions.items() if name in found]
-
-
-def has_nodes_inside(model: onnx.ModelProto, node: onnx.NodeProto) -> bool:
-    """Return whether a node has subgraphs, or calls a function of a model."""
-    return bool(subgraphs_of(node)) or called_name(node) in map(function_name, model.functions)
 
 
 def inner_nodes(model: onnx.ModelProto, nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.NodeProto]:
@@ -163,6 +164,36 @@ def control_variants(nodes: Sequence[onnx.NodeProto], opset: int, fed: Mapping[s
     return found
 
 
+def has_few_steps(model: onnx.ModelProto, node: onnx.NodeProto, known: Mapping[str, Any]) -> bool:
+    """Return whether a node ends on any numbers: it has no Loop inside, and few steps if it is a Loop.
+
+    Args:
+        model: a model with the functions that the node calls.
+        node: the node.
+        known: the values of its operands by name.
+    """
+    inner = chain(*map(iter_nodes, subgraphs_of(node)), *map(iter_nodes, called_functions(model, [node])))
+    if any(is_operator(each, "Loop") for each in inner):
+        return False
+    trips = known.get(next(iter(node.input), ""))
+    return not is_operator(node, "Loop") or (isinstance(trips, np.ndarray) and bool(np.all(trips <= MAX_DRAWN_STEPS)))
+
+
+def drawn_numbers(arrays: Mapping[str, Array], number: int) -> dict[str, Array]:
+    """Return ordinary numbers for floating-point operands: a condition within a Loop can depend on them.
+
+    Args:
+        arrays: the operands by name; only their types and shapes count.
+        number: the number of the draw.
+    """
+    mode = DRAWN_MODES[number % len(DRAWN_MODES)]
+    return {
+        name: elements(f"X{place}/draw/{number}", array.dtype, array.shape, "number", mode, ())
+        for place, (name, array) in enumerate(arrays.items())
+        if is_floating(array.dtype)
+    }
+
+
 def ordinary_controls(nodes: Sequence[onnx.NodeProto]) -> dict[str, Any]:
     """Return the ordinary elements of the operands that decide how often a subgraph runs, by name."""
     loops = [[*node.input[:2], ""] for node in nodes if is_operator(node, "Loop")]
@@ -183,21 +214,6 @@ def _scan_lengths(node: onnx.NodeProto, fed: Mapping[str, Array]) -> list[dict[s
     one = {name: array.take([0], axis) for name, array, axis in arrays}
     twice = {name: np.concatenate([array, np.flip(array, axis)], axis) for name, array, axis in arrays}
     return [one, twice]
-
-
-def sequence_variants(nodes: Iterable[onnx.NodeProto], values: Mapping[str, Typed]) -> Iterator[Mapping[str, Typed]]:
-    """Yield the values of a model with sequences of other lengths before and after a SequenceMap.
-
-    Args:
-        nodes: the nodes of a case.
-        values: the values of the model by name.
-    """
-    names = {name for node in nodes if is_operator(node, "SequenceMap") for name in (*node.input, *node.output)}
-    known = {name: values[name] for name in names if name in values}
-    sequences = {name: each for name, each in known.items() if isinstance(each, TypedSequence)}
-    for length in SEQUENCE_LENGTHS if sequences else ():
-        if all(len(each.items) != length for each in sequences.values()):
-            yield ChainMap({name: each.of_length(length) for name, each in sequences.items()}, dict(values))
 
 
 def calls_in(model: onnx.ModelProto, prepared: onnx.ModelProto) -> Iterator[onnx.NodeProto]:

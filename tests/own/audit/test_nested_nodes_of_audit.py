@@ -1,9 +1,10 @@
-"""An audit judges a call of a model-local function where the subject does not compute it like the function's nodes."""
+"""An audit judges loops on hard data, and calls of functions that a subject does not compute like their nodes."""
 
 from __future__ import annotations
 
 import json
 
+import numpy as np
 import onnx
 import pytest
 
@@ -20,7 +21,26 @@ class Ignores(ReferenceBackend):
             if node.op_type == "Norm":
                 node.attribute[0].f = 1.0
         return ReferenceBackend.prepare(changed)
+
+
+class Endless(ReferenceBackend):
+    @classmethod
+    def prepare(cls, model, device="CPU", **options):
+        changed = type(model)()
+        changed.CopyFrom(model)
+        for node in changed.graph.node:
+            if node.op_type == "Loop":
+                body = node.attribute[0].g
+                body.node[-1].op_type = "Identity"
+                body.node[-1].input[:] = [body.input[1].name]
+        return ReferenceBackend.prepare(changed)
 """
+
+LOOP = """<ir_version: 9, opset_import: ["": 18]>
+g (float[2] X, int64 M) => (float[2] Y, seq(float[n]) S) <bool go = {1}, float most = {1}>
+{ Y = Loop (M, go, X) <body = step (int64 i, bool c, float[2] x) => (bool d, float[2] y)
+    { y = Add (x, x) s = ReduceMax <keepdims = 0> (x) d = Less (s, most) }>
+  T = SplitToSequence (Y) S = SequenceMap (T) <body = b (float[n] i) => (float[n] o) { o = Neg (i) }> }"""
 
 MODEL = """<ir_version: 9, opset_import: ["": 18, "own": 1]>
 g (float[2, 4] X) => (float[2, 4] Y) { A = own.Twice (X) B = own.Norm <eps: float = 0.001> (A) Y = own.Twice (B) }
@@ -59,3 +79,24 @@ def test_audit_of_a_subject_that_computes_calls_like_their_nodes_judges_the_node
     assert command("audit", "calls.onnx", "-b", "reference", "--json", "audit.json").status == 0
     (audit,) = json.loads((here / "audit.json").read_text())["audits"]
     assert {each["operator"] for each in audit["nodes"]} == {"Mul", "Add", "Sqrt", "Div"}
+
+
+def test_audit_runs_a_loop_on_numbers_that_end_it_early_and_lists_nodes_without_hard_data(command, here):
+    (here / "faulty_calls.py").write_text(FAULTY)
+    onnx.save(onnx.parser.parse_model(LOOP), here / "loop.onnx")
+    np.savez(here / "inputs.npz", X=np.float32([0.125, 0.25]), M=np.int64(2))
+    for backend, status, verdict in (("reference", 0, "correct"), ("faulty_calls:Endless", 1, "wrong")):
+        ended = command("audit", "loop.onnx", "--inputs", "inputs.npz", "-b", backend, "--json", "audit.json")
+        (audit,) = json.loads((here / "audit.json").read_text())["audits"]
+        assert ended.status == status
+        assert "1 SequenceMap" in ended.out
+        assert audit["nodes"][0]["verdict"] == "correct"
+        assert [each["verdict"] for each in audit["probes"] if each["operator"] == "Loop"] == [verdict]
+
+
+def test_loop_without_a_limit_of_steps_has_no_hard_data(command, here):
+    onnx.save(onnx.parser.parse_model(LOOP.replace("Loop (M, ", 'Loop ("", ')), here / "loop.onnx")
+    np.savez(here / "inputs.npz", X=np.float32([0.125, 0.25]), M=np.int64(2))
+    command("audit", "loop.onnx", "--inputs", "inputs.npz", "-b", "reference", "--json", "audit.json")
+    (audit,) = json.loads((here / "audit.json").read_text())["audits"]
+    assert "Loop" not in {each["operator"] for each in audit["probes"]}
