@@ -9,7 +9,7 @@ import typer
 
 from conformance.base.errors import UsageError
 from conformance.base.files.atomic_write import check_empty, write_folder
-from conformance.base.serialization.printable_text import print_line, progress_counter
+from conformance.base.serialization.printable_text import name_list, print_line, progress_counter
 from conformance.commands.command_options import add_options
 
 if TYPE_CHECKING:
@@ -112,8 +112,9 @@ def generate(
 
     With --onnx, the corpus has the node cases of the installed onnx. Their expected values and bounds are those of the
     reference. Where the reference has no answer, a case has onnx's outputs and the level should. Cases of drawn nodes
-    are added for mistakes and types that no case of onnx has. With --opset, the corpus has drawn nodes of the versions
-    of this opset instead, or of all versions, which the pages of these versions judge.
+    are added for mistakes and types that no case of onnx has. If the folder has such a corpus, cases are added to it.
+    With --opset, the corpus has drawn nodes of the versions of this opset instead, or of all versions, which the pages
+    of these versions judge.
 
     With --model, the corpus has a case for each distinct node of your models, and for each region that runtimes fuse,
     with hard values. Sizes of large tensors are reduced. The file NOTICE lists them, and the nodes without a case.
@@ -149,7 +150,12 @@ def generate(
             print_line(line)
         print_line(f"{len(found)} files differ." if found else f"{directory} is up to date: {count} cases.")
         raise typer.Exit(1 if found else 0)
-    written = request.write()
+    extends = not replace and request.is_extensible
+    whole = request.extended() if extends else request
+    if whole is None:
+        print_line(f"{directory} has the cases of {name_list(sorted({*request.operators}))} already.")
+        return
+    written = whole.write(keeps=extends)
     for line in written.notes:
         print_line(line)
     size = written.size

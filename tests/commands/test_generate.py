@@ -187,3 +187,25 @@ def test_generate_passes_writes_patterns_that_judge_graph_optimizers(command, he
     assert command(*forgetful, "-k", "conv_add").status == 0
     for family in ("transposes", "casts", "nops", "casts_of_integers", "transpose_gemm"):
         assert command(*forgetful, "-k", f"test_pattern_{family}").status == 1
+
+
+def test_operators_are_added_to_cases_of_onnx_that_the_same_code_wrote(command, here):
+    def added_by(operator):
+        before = read_tree(here)
+        assert command("generate", "--onnx", "--operator", operator).status == 0
+        after = read_tree(here)
+        assert all(after[name] == content for name, content in before.items() if "/node/" in name)
+        return {name.split("/")[2].split("_")[1] for name in after.keys() - before.keys() if "/node/" in name}
+
+    assert [added_by(operator) for operator in ("Not", "Size", "Not")] == [{"not"}, {"size"}, set()]
+    manifest = here / "onnx-cases" / "manifest.json"
+    document = json.loads(manifest.read_text())
+    manifest.write_text(json.dumps({**document, "code": "0" * 64}))
+    assert_bad_input(command("generate", "--onnx", "--operator", "Xor"), "corpus.exists", "onnx-cases")
+
+
+def test_operators_are_not_added_to_cases_that_would_be_lost(command, here):
+    assert command("generate", "--onnx", "--opset", "13", "--operator", "Not").status == 0
+    before = sorted((here / "onnx-cases" / "node").iterdir())
+    assert_bad_input(command("generate", "--onnx", "--operator", "Xor"), "corpus.exists", "onnx-cases")
+    assert sorted((here / "onnx-cases" / "node").iterdir()) == before

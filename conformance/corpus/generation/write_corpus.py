@@ -260,7 +260,7 @@ def check_no_corpus(directory: Path, *, replaces: bool = False) -> None:
     """
     check_writable(directory, is_folder=True)
     if (old := _old_corpus(directory)) is not None and not replaces:
-        raise CorpusError("exists", directory=directory, count=len(old.cases))
+        raise CorpusError("exists.other", directory=directory, count=len(old.cases))
 
 
 def _old_corpus(directory: Path) -> Corpus | None:

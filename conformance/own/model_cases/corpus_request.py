@@ -7,8 +7,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from conformance.base.errors import UsageError
+from conformance.base.errors import CorpusError, UsageError
 from conformance.base.serialization.printable_text import print_progress, progress_counter
+from conformance.corpus.cases.case_loading import read_case_json
 from conformance.corpus.cases.corpus import read_manifest
 from conformance.corpus.generation.generators import PATTERNS, define_cases
 from conformance.corpus.generation.write_corpus import CorpusSize, check_no_corpus, corpus_differences, generate
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
     from conformance.corpus.cases.case import Case
     from conformance.own.model_cases.model_cases import ModelCases
     from conformance.own.model_cases.onnx_cases import OnnxCases
+
+
+ONNX = "onnx"
+"""Name of the corpus of onnx's cases."""
 
 
 @dataclass(frozen=True)
@@ -83,14 +88,48 @@ class CorpusRequest:
         if is_compared and not is_release:
             read_manifest(self.directory)
         elif not is_release:
-            check_no_corpus(self.directory, replaces=replaces)
+            check_no_corpus(self.directory, replaces=replaces or self.is_extensible)
+            if self.is_extensible and not replaces:
+                self._check_same_code()
 
-    def write(self) -> GeneratedCorpus:
-        """Write the corpus. Answers of the corpus that is replaced are reused if they have not changed."""
+    @property
+    def is_extensible(self) -> bool:
+        """Whether cases of operators can be added to a corpus of onnx's cases in the directory."""
+        return self.onnx and not self.opset and _name_of_corpus(self.directory) == ONNX
+
+    def _check_same_code(self) -> None:
+        """Check that this code wrote the corpus in the directory, so that the old and the new cases belong together.
+
+        Raises:
+            CorpusError: other code or another release of onnx wrote it.
+        """
+        old = read_manifest(self.directory)
+        if old.code != code_digest():
+            raise CorpusError("exists.other-code", directory=self.directory, count=len(old.cases))
+
+    def extended(self) -> CorpusRequest | None:
+        """Return the request with the operators of the corpus in the directory; None if it has all requested ones."""
+        corpus = read_manifest(self.directory)
+        present = {read_case_json(corpus, case).tags[0] for case in corpus.cases.values()}
+        if self.operators and present.issuperset(self.operators):
+            return None
+        return replace(self, operators=sorted(present.union(self.operators)) if self.operators else ())
+
+    def write(self, *, keeps: bool = False) -> GeneratedCorpus:
+        """Write the corpus. Answers of the corpus that is replaced are reused if they have not changed.
+
+        Args:
+            keeps: whether the corpus must have all cases of the corpus that is replaced.
+
+        Raises:
+            CorpusError: it lacks some of them.
+        """
         code = code_digest() if self.onnx or self.models else ""
         earlier = EarlierAnswers.of(self.directory, code) if code else EarlierAnswers()
         defined = self._define(earlier)
         cases = defined.cases
+        if keeps and not read_manifest(self.directory).cases.keys() <= {case.id for _, case in cases}:
+            raise CorpusError("exists.other", directory=self.directory, count=len(read_manifest(self.directory).cases))
         with progress_counter("expected outputs", len(cases)) as progress:
             size = generate(
                 self.directory,
@@ -133,6 +172,14 @@ class CorpusRequest:
         notes = [f"{each.model.path.name}: {chosen_text(each.chosen)}" for each in given if each.chosen]
         found = define_model_cases(given, has_values=self.has_values, progress=print_progress, earlier=earlier)
         return replace(_DefinedCorpus.of(found, notes), nodes=found.nodes)
+
+
+def _name_of_corpus(directory: Path) -> str:
+    """Return the name of the corpus in a directory; empty if there is none."""
+    try:
+        return read_manifest(directory).name
+    except CorpusError:
+        return ""
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ from conformance.run.results.failure_groups import CaseResult, FailureGrouper
 from conformance.run.results.missing_operators import (
     missing_operator_sentences,
     older_versions_sentences,
-    other_operators_sentence,
+    other_operators_lines,
     unsupported_reasons,
 )
 from conformance.run.results.outcome_counts import count_node_shares, is_known_failure
@@ -301,7 +301,11 @@ class AssessedResults:
             passing = {
                 subject: names & {*selected} for subject, names in passing.items() if names & {*selected} - families
             }
-        return [other_operators_sentence(subject, operators, families) for subject, operators in passing.items()]
+        return [
+            line
+            for subject, operators in passing.items()
+            for line in other_operators_lines(subject, operators, families)
+        ]
 
     def failing_cases(self) -> dict[str, list[str]]:
         """Return the ids of all failing cases by subject, of every level, also of known failures."""

@@ -72,7 +72,7 @@ class Outcome:
         is_interrupted: whether the user interrupted the run.
         missing_operators: a sentence for each subject that ends in an error where it seems to lack operators, or fails
             in older versions of an operator only.
-        other_operators: a sentence for each backend of a first run on operators without cases of their own.
+        other_operators: lines for each backend of a first run on operators without cases of their own.
         unsupported_reasons: by subject, the reasons of unsupported cases of the levels that can fail the run.
         known_failures: a sentence for each known failure, if the options name the cases of the run.
     """

@@ -60,8 +60,8 @@ def is_onnx_operator(name: str) -> bool:
     return any(defs.has(name, domain) for domain in ("", "ai.onnx.ml", TRAINING_DOMAIN))
 
 
-def other_operators_sentence(subject: str, passing: Iterable[str], tested: Collection[str]) -> str:
-    """Return which operators of a backend have no case of their own in the corpus, and the commands that test them.
+def other_operators_lines(subject: str, passing: Iterable[str], tested: Collection[str]) -> list[str]:
+    """Return which operators of a backend have no case of their own in the corpus, and a line of commands for a shell.
 
     Args:
         subject: the name of the backend.
@@ -77,7 +77,7 @@ def other_operators_sentence(subject: str, passing: Iterable[str], tested: Colle
         which = f"{name_list(others)} occurred in cases that passed, but no case here is about {them}"
     else:
         which = f"the cases here are about {name_list(tested)} alone"
-    return f"{subject}: {which}. To test {them if options else 'all operators'}: {generate} && {run}"
+    return [f"{subject}: {which}. To test {them if options else 'all operators'}:", f"{generate} && {run}"]
 
 
 @dataclass(frozen=True)
