@@ -81,7 +81,7 @@ def case_of_wrong_node(
     operators = "-".join(proto.op_type for proto in protos)
     where = ", on hard data" if is_probe else ""
     return Case(
-        id=case_of_node(name, number, protos, is_probe=is_probe),
+        id=case_of_node(name, number, node, is_probe=is_probe),
         title=f"{operators} gives what its specification states: node {number} of {name}{where}",
         level=Level.MUST,
         clauses=(),
@@ -97,17 +97,16 @@ HARD_DATA = "hard data"
 """Stands for the values of a probe in the id and the title of a case."""
 
 
-def case_of_node(file: str, number: int, nodes: Sequence[onnx.NodeProto | JudgedNode], *, is_probe: bool) -> str:
-    """Return the id of the case of a node, or of a node on hard data. A single node has the same id in reports.
+def case_of_node(file: str, number: int, node: JudgedNode, *, is_probe: bool) -> str:
+    """Return the id of the case of a node, or of a node on hard data, which reports and expectations have, too.
 
     Args:
         file: the name of the file of the model.
         number: the number of the node in the whole model.
-        nodes: the node, or the last of several nodes that were judged together, after those before it.
+        node: the node, or the last of several nodes that were judged together.
         is_probe: whether the values are hard data.
     """
-    operators = (operator_text(node.op_type, node.domain) for node in nodes)
-    return case_id(file, number, "-".join(operators), *([HARD_DATA] if is_probe else []))
+    return case_id(file, number, operator_text(node.op_type, node.domain), *([HARD_DATA] if is_probe else []))
 
 
 def case_id(file: str, number: int, *words: str) -> str:

@@ -321,7 +321,7 @@ def _audit_exposed_model(
     numbers = range(len(judged.graph.node)) if numbering is None else _numbers_in(judged, numbering)
     if audit.wrong_nodes or audit.wrong_probes:
         results = (
-            (case_of_node(model.path.name, numbers[node.number], [node], is_probe=is_probe), node, known)
+            (case_of_node(model.path.name, numbers[node.number], node, is_probe=is_probe), node, known)
             for node, known, is_probe in _results(audit, values, confirmed)
         )
         audit = replace(audit, diagnoses=diagnose_nodes(judged, key.subject, results))
