@@ -96,6 +96,8 @@ class OperatorDeclaration(msgspec.Struct, frozen=True, forbid_unknown_fields=Tru
             onnx returns none.
         output_ranks: the rank of each output, a size, if the shape inference of onnx returns none.
         hard: numbers at which a result is hard to compute, besides those that are hard for every operator.
+        cases: the number of its nodes that the corpus of `generate --onnx` has; 0 for seeds alone. A table with cases
+            of its own has values that few seeds would have, and is drawn only if it is chosen.
     """
 
     names: tuple[str, ...]
@@ -113,6 +115,7 @@ class OperatorDeclaration(msgspec.Struct, frozen=True, forbid_unknown_fields=Tru
     output_types: tuple[str, ...] = ()
     output_ranks: tuple[str, ...] = ()
     hard: tuple[float, ...] = ()
+    cases: int = 0
 
     def operands(self) -> list[DeclaredOperand]:
         """Return the inputs."""

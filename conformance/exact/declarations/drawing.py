@@ -33,6 +33,7 @@ from conformance.exact.declarations.given_attributes import (
     stated_attributes,
 )
 from conformance.exact.declarations.hard_values import (
+    INTEGER_MODE_WEIGHTS,
     INTEGER_MODES,
     MODE_WEIGHTS,
     MODES,
@@ -200,7 +201,9 @@ class _Draft:
     def __post_init__(self) -> None:
         every = declarations_for(self.operator, self.given or {})
         numbers = [str(number) for number in range(len(every))]
-        self.declaration: OperatorDeclaration = every[self.choose("declaration", numbers)]
+        weights = [int(not each.cases) for each in every]
+        place = self.choose("declaration", numbers, weights if any(weights) else ())
+        self.declaration: OperatorDeclaration = every[place]
         opsets = self.declaration.opsets_of(self.operator)[::-1]
         self.opset = opsets[self.choose("opset", opsets)]
         self.op_type = domain_and_type(self.operator)[1]
@@ -497,8 +500,10 @@ class _Draft:
         if isinstance(kind, Rule):
             return self.by_rule(name, kind, dtype, shape)
         count = mode_count(dtype, kind)
-        modes = (INTEGER_MODES if dtype.kind in "iu" else MODES)[:count]
-        mode = self.choose(f"values of {name}", modes, MODE_WEIGHTS[:count] if modes[0] == MODES[0] else ())
+        is_integer = dtype.kind in "iu"
+        modes = (INTEGER_MODES if is_integer else MODES)[:count]
+        weights = INTEGER_MODE_WEIGHTS if is_integer else MODE_WEIGHTS
+        mode = self.choose(f"values of {name}", modes, weights[:count])
         return elements(f"{self.seed}/{name}", dtype, shape, kind, mode, self.declaration.hard)
 
     def by_rule(self, name: str, rule: Rule, dtype: np.dtype[Any], shape: Sequence[int]) -> Array:

@@ -57,13 +57,29 @@ HIDING_ROWS = 4
 ADDED_BY_MASKS = (0.0, 0.0, 0.5, -1.5, -np.inf)
 """Numbers of a mask that is added."""
 
-MODES = ("integers", "halves", "near 1", "around 5", "large", "near 0", "hard", "hard without NaN", "only hard", "wide")
+TREND = "trend"
+"""The mode of elements along a long axis: those far from its begin decide about extremes, means and signs."""
+
+_ORDINARY = ("integers", "halves", "near 1", "around 5", "large", "near 0")
+
+MODES = (*_ORDINARY, "hard", "hard without NaN", "only hard", "wide", TREND)
 """Ways to draw the elements of a tensor of floating-point numbers. `hard` has a hard number in each eighth element."""
 
-MODE_WEIGHTS = (1, 2, 4, 1, 1, 1, 2, 2, 1, 1)
-"""Weight of each mode in a draw."""
+MODE_WEIGHTS = (1, 2, 4, 1, 1, 1, 2, 2, 1, 1, 0)
+"""Weight of each mode in a draw; a caller chooses the last one."""
 
-INTEGER_MODES = ("near 0", "up to 100", "with limits", "of all sizes")
+INTEGER_MODES = ("near 0", "up to 100", "with limits", "of all sizes", TREND)
+
+INTEGER_MODE_WEIGHTS = (1, 1, 1, 1, 0)
+
+TREND_ROWS = ("rising", "falling with equal extremes", "with special elements")
+"""Kinds of rows along the longest axis, in turn over the rows."""
+
+TREND_REACH = 4.0
+"""Difference between the ends of a row and its middle; extremes are a bit farther."""
+
+FAR_ELEMENTS = 4
+"""Number of equal extremes of a row, and of its special elements."""
 
 SCALES = (0.5, 0.25, 1.0, 0.1, 0.03)
 """Steps of quantization."""
@@ -113,7 +129,10 @@ def elements(
     if dtype.kind == "b":
         return np.asarray(element_bits(text, shape) & np.uint64(1)).astype(bool)
     if dtype.kind in "iu":
-        integers = _integers(text, dtype, shape, INTEGER_MODES[mode])
+        is_trend = INTEGER_MODES[mode] == TREND
+        integers = (
+            _trend_integers(text, dtype, shape) if is_trend else _integers(text, dtype, shape, INTEGER_MODES[mode])
+        )
         is_refused = (integers == 0) | ((integers == -1) if dtype.kind == "i" else False)
         return np.where(is_refused & (kind == "divisor"), 3, integers).astype(dtype)
     if _has_few_elements(dtype):
@@ -123,7 +142,9 @@ def elements(
     if kind == "scale":
         return choose_by_bits(SCALES, bits).astype(dtype)
     with np.errstate(all="ignore"):
-        numbers = _numbers(text, bits, dtype, MODES[mode], hard).astype(dtype)
+        is_trend = MODES[mode] == TREND
+        numbers = _trend_numbers(text, shape) if is_trend else _numbers(text, bits, dtype, MODES[mode], hard)
+        numbers = numbers.astype(dtype)
         return np.abs(numbers) if kind == "positive" else numbers
 
 
@@ -179,6 +200,42 @@ def _numbers(text: str, bits: Array, dtype: np.dtype[Any], mode: str, hard: Sequ
     chosen = element_bits(f"{text}/hard", bits.shape)
     is_hard = np.full(bits.shape, mode == "only hard") | (chosen % np.uint64(8) == 0)
     return np.asarray(np.where(is_hard, choose_by_bits(special, chosen // np.uint64(8)), ordinary))
+
+
+def _trend(text: str, shape: Sequence[int]) -> tuple[Array, Array, Array]:
+    """Return the elements of the mode `TREND`, the kinds of the rows, and the turns of far elements.
+
+    The turn of a far element is its number in the row, beginning with 1. It is 0 for other elements, and in rows whose
+    far elements follow the trend.
+    """
+    length = max(shape, default=1)
+    axis = shape.index(length) if shape else 0
+    rows = [1 if place == axis else size for place, size in enumerate(shape)]
+    steps = np.arange(length, dtype=np.float64).reshape([-1 if place == axis else 1 for place in range(len(shape))])
+    kinds = (np.arange(prod(rows)).reshape(rows) + text_bits(text) % len(TREND_ROWS)) % len(TREND_ROWS)
+    noise = ((element_bits(text, shape) % np.uint64(17)).astype(np.float64) - 8) / 16
+    slope = (2 * steps / max(length - 1, 1) - 1) * TREND_REACH
+    numbers = np.where(kinds == 0, slope, np.where(kinds == 1, -slope, 0.0)) + noise
+    period = max(1, length // (FAR_ELEMENTS + 1))
+    is_far = (steps % period == period - 1) & (steps >= period) & (kinds > 0)
+    return numbers, np.broadcast_to(kinds, shape), np.where(is_far, steps // period, 0).astype(np.intp)
+
+
+def _trend_numbers(text: str, shape: Sequence[int]) -> Array:
+    """Return floating-point numbers of the mode `TREND`."""
+    numbers, kinds, turns = _trend(text, shape)
+    special = np.array([-0.0, np.inf, -0.0, -np.inf, np.nan])[turns % (FAR_ELEMENTS + 1)]
+    extremes = np.where(turns % 2 == 1, TREND_REACH + 1, -TREND_REACH - 1)
+    return np.asarray(np.where(turns > 0, np.where(kinds == 1, extremes, special), numbers))
+
+
+def _trend_integers(text: str, dtype: np.dtype[Any], shape: Sequence[int]) -> Array:
+    """Return integers of the mode `TREND`; the far elements are the limits of the type."""
+    numbers, _, turns = _trend(text, shape)
+    limits = np.iinfo(dtype)
+    integers = np.floor(numbers * 16 + (80 if limits.min == 0 else 0)).astype(np.int64).astype(dtype)
+    largest, smallest = (np.array(each, dtype) for each in (limits.max, limits.min))
+    return np.asarray(np.where(turns > 0, np.where(turns % 2 == 1, largest, smallest), integers))
 
 
 def hard_numbers(dtype: np.dtype[Any], hard: Sequence[float], *, has_nan: bool = True) -> list[float]:

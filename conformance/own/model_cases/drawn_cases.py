@@ -16,7 +16,9 @@ stands for all versions from `LEAST_OPSET` on.
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import onnx
@@ -25,9 +27,15 @@ from conformance.base.errors import UnknownName, UsageError
 from conformance.base.serialization.decoding import read_own_toml
 from conformance.base.verdicts import Level, Unsupported
 from conformance.corpus.cases.case import Case
-from conformance.exact.declarations.declaration_tables import declarations, declarations_of, has_schemas
+from conformance.exact.declarations.declaration_tables import (
+    SIZE_SETS,
+    Rule,
+    declarations,
+    declarations_of,
+    has_schemas,
+)
 from conformance.exact.declarations.drawing import InvalidNodeError, draw_node, element_count
-from conformance.exact.declarations.hard_values import MODES
+from conformance.exact.declarations.hard_values import MODES, TREND, TREND_ROWS
 from conformance.exact.models.input_files import initializer_arrays
 from conformance.exact.models.model_validity import model_violation
 from conformance.exact.reference.oracle import EVALUATION_ERRORS
@@ -70,7 +78,7 @@ ATTEMPTS = 10
 MAX_ELEMENTS = 1_000
 """Largest number of elements of the operands of a node of a version or a type."""
 
-HIGH_RANKS = (4, 5)
+HIGH_RANKS = (4, 5, 6)
 """Ranks of which a node of each operator of tensors of any rank is drawn; the seeds have ranks up to 3."""
 
 MAX_SIZE_OF_HIGH_RANK = 3
@@ -78,6 +86,23 @@ MAX_SIZE_OF_HIGH_RANK = 3
 
 LONG_AXIS = 331
 """Length of an axis that a node has for each size of its operator; a prime, and more than 256."""
+
+FAR_AXIS = 4099
+"""Length of an axis that a kernel divides into blocks; a prime, so that the last block is short."""
+
+FAR_RANKS = {"1": 3, "2": 2}
+"""Rank of the nodes whose axis `S1`, or `S2`, has this length: the one before others, or the last one."""
+
+MAX_RESULTS = 25_000
+"""Largest number of elements of the outputs of such a node."""
+
+EQUAL_SIZE = 3
+
+EQUAL_CASES = 3
+"""Number of nodes with axes of `EQUAL_SIZE`, or of one element, of an operator that has only one declaration."""
+
+LARGE_SIZE = 16
+"""Largest size that a declaration has at least of an axis of this length."""
 
 MAX_LONG_AXES = 8
 """Number of sizes of an operator of which a node has a long axis; Concat has a size for each axis of each operand."""
@@ -94,8 +119,8 @@ NAMED_ENOUGH = 6
 LONG_ATTEMPTS = 40
 """Number of nodes that are drawn for a long axis: most have too many elements, or name another axis."""
 
-MAX_LONG_ELEMENTS = 4_000
-"""Largest number of elements of the operands of a node with a long axis."""
+MAX_LONG_ELEMENTS = {LONG_AXIS: 4_000, FAR_AXIS: 21_000}
+"""Largest number of elements of the operands of a node with an axis of such a length."""
 
 COVER = "cover/"
 """Begin of the seeds of nodes that cover values of dimensions."""
@@ -147,7 +172,7 @@ def drawn_cases(
     """
     for operator, seeds in drawn_case_seeds(operators).items():
         for number, seed in enumerate(seeds):
-            name = f"test_{operator.lower().replace('.', '_')}_ours_{number:02}"
+            name = f"test_{_id_of(operator)}_ours_{number:02}"
             progress(name)
             # The judgement of a node became wider since its seed was chosen, or a newer onnx refuses the node.
             with suppress(InvalidNodeError, Unsupported):
@@ -228,7 +253,9 @@ def sized_cases(
 
     A kernel can have other code for them. The names are `test_softmax_ours_rank_4` and `test_softmax_ours_long_a`,
     where `a` is a size of the declaration; if both `n` and `N` are sizes, `test_matmulinteger_ours_long_n_2`. An
-    operator whose operands have certain ranks has no case of a rank.
+    operator whose operands have certain ranks has no case of a rank. `test_softmax_ours_far_s2` has an axis that
+    kernels divide into blocks, and elements with a trend along the axis. All axes of `test_prelu_ours_equal_0_1` have
+    the same size, so that a wrong axis gives no error. `test_sub_ours_same_input` has one tensor as two operands.
 
     Args:
         operators: the operators, or None for all.
@@ -238,20 +265,57 @@ def sized_cases(
     for operator in _typed_operators(operators):
         progress(operator)
         known: dict[str, str] = {}  # the rank or size of each name, which has no capital letters
-        for place, opset in _newest_declarations(operator):
+        newest = list(_newest_declarations(operator))
+        is_only = len(newest) == 1
+        for place, opset in newest:
             chosen = {"declaration": place, "opset": opset}
             ranks = HIGH_RANKS if _has_any_rank(declarations_of(operator)[place]) else ()
-            sizes = {f"rank_{rank}": partial(_size_at_rank, rank) for rank in ranks}
-            plain = chosen | _plain_choices(declarations_of(operator)[place])
-            sizes |= {f"long_{name}": partial(_long_size, name) for name in _size_names(operator, chosen)}
+            sizes: dict[str, SizeOf] = {f"rank_{rank}": partial(_size_at_rank, rank) for rank in ranks}
+            declared = declarations_of(operator)[place]
+            types = chosen | {f"{TYPE_CHOICE}{name}": 0 for name in declared.types}
+            plain = types | _mode_choices(declared, MODES.index("halves"))
+            trend = _mode_choices(declared, MODES.index(TREND))
+            names = _size_names(operator, chosen)
+            sizes |= {f"long_{name}": partial(_long_size, name) for name in names}
+            far_names = [name for name in names if _can_be_far(declared, name)]
+            sizes |= {f"far_{name}": partial(_far_size, name, max(declared.ranks)) for name in far_names}
+            sizes["same_input"] = _equal_size
+            sizes |= {f"equal_{place}_{number}": _equal_size for number in range(EQUAL_CASES if is_only else 1)}
             for what, size_of in sizes.items():
                 if what in known.values():
                     continue
                 name = what.lower() if what.lower() not in known else f"{what.lower()}_2"
-                options = (plain, chosen) if what.startswith("long") else (chosen,)
+                far = (chosen if what.endswith("1") else types) | trend
+                hard = chosen | _mode_choices(declared, MODES.index("hard"))
+                options = {
+                    "long": (plain, chosen),
+                    "far_": (far, types | trend, plain),
+                    "same": (hard, chosen),
+                }.get(what[:4], (chosen,))
                 if case := _case_of_size(operator, options, what, name, size_of, earlier):
                     known[name] = what
                     yield GENERATOR, case
+        yield from ((GENERATOR, case) for case in _cases_of_tables(operator, earlier))
+
+
+def _cases_of_tables(operator: str, earlier: EarlierAnswers | None) -> Iterator[Case]:
+    """Yield the cases of the declarations that have some of their own: `test_conv_ours_table_00`."""
+    count = 0
+    for place, declaration in enumerate(declarations_of(operator)):
+        last = count + declaration.cases
+        for attempt in range(declaration.cases * ATTEMPTS):
+            with suppress(InvalidNodeError, Unsupported):
+                drawn = draw_node(operator, f"table/{place}/{attempt}", {"declaration": place, "opset": 0})
+                case = drawn_case(f"test_{_id_of(operator)}_ours_table_{count:02}", drawn, earlier)
+                if _varies(case):
+                    yield case
+                    count += 1
+            if count == last:
+                break
+
+
+def _id_of(operator: str) -> str:
+    return operator.lower().replace(".", "_")
 
 
 def _varies(case: Case) -> bool:
@@ -267,13 +331,12 @@ def _has_any_rank(declaration: OperatorDeclaration) -> bool:
     return len(declaration.ranks) > 1 and any(axes in shape for shape in operands for axes in ("S...", "S~"))
 
 
-def _plain_choices(declaration: OperatorDeclaration) -> dict[str, int]:
-    """Return choices of a node with a long axis: the first types, and halves or integers up to 100.
+def _mode_choices(declaration: OperatorDeclaration, mode: int) -> dict[str, int]:
+    """Return the choices of a mode of the elements of all operands, halves or integers up to 100 for a long axis.
 
     A hard element of a long axis often leaves the results open, or hides what a kernel does with the others.
     """
-    types = {f"{TYPE_CHOICE}{name}": 0 for name in declaration.types}
-    return types | {f"values of {operand.name}": MODES.index("halves") for operand in declaration.operands()}
+    return {f"values of {operand.name}": mode for operand in declaration.operands() if operand.mark != "-"}
 
 
 def _size_at_rank(rank: int, name: str, size: int) -> int:
@@ -282,6 +345,32 @@ def _size_at_rank(rank: int, name: str, size: int) -> int:
 
 def _long_size(long: str, name: str, size: int) -> int:
     return LONG_AXIS if name == long else size
+
+
+def _far_size(far: str, most: int, name: str, size: int) -> int:
+    """Return the size of a name if the axis `far` is one of `FAR_AXIS` elements: there is a row for each trend."""
+    if name == far:
+        return FAR_AXIS
+    if name == "r":
+        return min(FAR_RANKS.get(far[1:], size), most)
+    return {"S1": len(TREND_ROWS), "S2": 1, "S3": len(TREND_ROWS)}.get(name, size)
+
+
+def _equal_size(name: str, size: int) -> int:
+    return size if name == "r" or size <= 1 else EQUAL_SIZE
+
+
+def _can_be_far(declaration: OperatorDeclaration, name: str) -> bool:
+    """Return whether callers may choose any size of an axis, and a loop of a kernel can go along the axis.
+
+    The axis is one of a first operand of any rank, or the declaration has large sizes of it.
+    """
+    base = name.rstrip("0123456789")
+    if base != name:
+        return any(f"{base}{dots}" in declaration.operands()[0].shape for dots in ("...", "~"))
+    options = declaration.sizes.get(name, "any")
+    every = SIZE_SETS[options] if isinstance(options, str) else () if isinstance(options, Rule) else options
+    return name not in declaration.most and max(every, default=0) >= LARGE_SIZE
 
 
 def _small_size(size_of: SizeOf, name: str, size: int) -> int:
@@ -315,7 +404,9 @@ def _case_of_size(
     for chosen in options:
         for drawn in _nodes_of_size(operator, chosen, what, size_of):
             with suppress(Unsupported):
-                case = drawn_case(f"test_{operator.lower().replace('.', '_')}_ours_{name}", drawn, earlier)
+                case = drawn_case(f"test_{_id_of(operator)}_ours_{name}", drawn, earlier)
+                if sum(answer.expected.size for answer in case.answers[0]) > MAX_RESULTS:
+                    continue
                 if _varies(case):
                     return case
                 if alike is None and all(answer.expected.size for answer in case.answers[0]):
@@ -323,28 +414,60 @@ def _case_of_size(
     return alike
 
 
-def _nodes_of_size(operator: str, chosen: Mapping[str, int], what: str, size_of: SizeOf) -> list[DrawnNode]:
-    """Return some drawn nodes of a rank or with a long axis, those whose attribute or operand names the axis first."""
-    is_long = what.startswith("long")
-    named: list[DrawnNode] = []
+def _nodes_of_size(operator: str, chosen: Mapping[str, int], what: str, size_of: SizeOf) -> Iterator[DrawnNode]:
+    """Yield some drawn nodes of a rank or with a long axis, those whose attribute or operand names the axis first."""
+    length = FAR_AXIS if what.startswith("far") else LONG_AXIS if what.startswith("long") else 0
+    named = 0
     others: list[DrawnNode] = []
-    for attempt in range(LONG_ATTEMPTS if is_long else ATTEMPTS):
+    for attempt in range(LONG_ATTEMPTS if length == LONG_AXIS else ATTEMPTS):
         with suppress(InvalidNodeError):
-            own = partial(_small_size, size_of) if is_long and attempt % 2 == 0 else size_of
+            own = partial(_small_size, size_of) if length and attempt % 2 == 0 else size_of
             drawn = draw_node(operator, f"sizes/{what}/{attempt}", chosen, size_of=own)
+            if what == "same_input":
+                drawn = _with_same_input(drawn)
             shapes = [array.shape for array in drawn.operands.values()]
-            if is_long:
-                has_size = any(size and size % LONG_AXIS == 0 for shape in shapes for size in shape)
+            if length:
+                has_size = any(size and size % length == 0 for shape in shapes for size in shape)
+            elif what == "same_input":
+                has_size = True
+            elif what.startswith("equal"):
+                has_size = any(shape.count(EQUAL_SIZE) > 1 for shape in shapes)
             else:
                 has_size = max(map(len, shapes), default=0) >= HIGH_RANKS[0]
-            if has_size and element_count(drawn) <= (MAX_LONG_ELEMENTS if is_long else MAX_ELEMENTS):
-                (named if not is_long or _is_along_axis(drawn) else others).append(drawn)
-        if len(named) == NAMED_ENOUGH:
+            if has_size and element_count(drawn) <= MAX_LONG_ELEMENTS.get(length, MAX_ELEMENTS):
+                if not length or _is_along_axis(drawn, length):
+                    named += 1
+                    yield drawn
+                else:
+                    others.append(drawn)
+        if named == NAMED_ENOUGH:
             break
-    return [*named, *others][:NAMED_ENOUGH]
+    yield from others[: NAMED_ENOUGH - named]
 
 
-def _is_along_axis(drawn: DrawnNode) -> bool:
+def _with_same_input(drawn: DrawnNode) -> DrawnNode:
+    """Return a node with one tensor for the first two operands that have the same type and shape.
+
+    Raises:
+        InvalidNodeError: no two operands have.
+    """
+    free = [(name, array) for name, array in drawn.inputs.items() if name in drawn.free]
+    for (first, array), (second, other) in combinations(free, 2):
+        if array.dtype == other.dtype and array.shape == other.shape:
+            model = onnx.ModelProto.FromString(drawn.model.SerializeToString())
+            graph = model.graph
+            graph.node[0].input[:] = [first if name == second else name for name in graph.node[0].input]
+            kept = [value for value in graph.input if value.name != second]
+            del graph.input[:]
+            graph.input.extend(kept)
+            operands = {name: each for name, each in drawn.operands.items() if name != second}
+            return replace(
+                drawn, model=model, operands=operands, free=tuple(each for each in drawn.free if each != second)
+            )
+    raise InvalidNodeError(f"{drawn.operator}: no two operands have the same type and shape")
+
+
+def _is_along_axis(drawn: DrawnNode, length: int) -> bool:
     """Return whether the axis that a node names is a long one; true if its operator names no axis."""
     node = drawn.proto
     given = {each.name: [each.i, *each.ints] for each in node.attribute if each.name in ("axis", "axes")}
@@ -354,7 +477,7 @@ def _is_along_axis(drawn: DrawnNode) -> bool:
     if not axes and "axis" in attributes:
         axes.append(attributes["axis"].default_value.i)
     shape = next(iter(drawn.operands.values())).shape
-    return not axes or any(-len(shape) <= axis < len(shape) and shape[axis] == LONG_AXIS for axis in axes)
+    return not axes or any(-len(shape) <= axis < len(shape) and shape[axis] == length for axis in axes)
 
 
 def _newest_declarations(operator: str) -> Iterator[tuple[int, int]]:
@@ -565,7 +688,5 @@ def _answers(
     """
     make = partial(CaseComputation.of, drawn.model, inputs)
     answers = (earlier or EarlierAnswers()).find_or(name, make, partial(answers_of_model, drawn.model, inputs))
-    if any(array.dtype == object for array in (*drawn.operands.values(), *(answer.expected for answer in answers))):
-        raise Unsupported("an operand or a result is text")
     check_outputs(drawn.model, answers)
     return answers

@@ -342,18 +342,43 @@ def test_drawn_cases_have_one_node_of_their_operator_and_finite_bounds():
 
 
 def test_sized_cases_have_more_axes_and_long_axes():
-    found = {case.id: case for _, case in sized_cases({"Conv", "Softmax"})}
+    found = {case.id: case for _, case in sized_cases({"LRN", "Softmax"})}
     shapes = {id: max((each.shape for each in case.data_sets[0]), key=len) for id, case in found.items()}
     assert {id: len(shape) for id, shape in shapes.items() if "rank" in id} == {
         "test_softmax_ours_rank_4": 4,
         "test_softmax_ours_rank_5": 5,
+        "test_softmax_ours_rank_6": 6,
     }
     for id, case in found.items():
         initializers = onnx.ModelProto.FromString(case.model).graph.initializer
         sizes = sum([each.shape for each in case.data_sets[0]] + [tuple(each.dims) for each in initializers], ())
-        assert "long" not in id or any(size and size % 331 == 0 for size in sizes)
-    assert {"test_softmax_ours_long_s1", "test_conv_ours_long_d1"} <= found.keys()
+        length = 331 if "long" in id else 4099 if "far" in id else 0
+        assert not length or any(size and size % length == 0 for size in sizes)
+    assert {"test_softmax_ours_long_s1", "test_lrn_ours_long_d1", "test_softmax_ours_far_s2"} <= found.keys()
     assert all(len(case.answers) == 1 for case in found.values())
+
+
+def test_sized_cases_of_far_axes_have_elements_with_a_trend():
+    found = {case.id: case for _, case in sized_cases({"Hardmax", "ReduceMax", "Softmax"}) if "far_s2" in case.id}
+    rows = [row for case in found.values() for row in case.data_sets[0][0]]
+    finite = [row for row in rows if not np.isnan(row).any()]
+    assert {int(place) // 2048 for row in finite for place in (row.argmax(), row.argmin())} == {0, 1}
+    assert any(np.isnan(row[2048:]).any() and not np.isnan(row[:2048]).any() for row in rows)
+
+
+def test_sized_cases_of_tables_have_the_number_of_cases_of_the_declarations():
+    found = [case.id for _, case in sized_cases({"RegexFullMatch"}) if "table" in case.id]
+    assert len(found) == sum(each.cases for each in declarations_of("RegexFullMatch"))
+
+
+def test_seeds_draw_no_declaration_with_cases_of_its_own():
+    places = {draw_node("Conv", f"x/{number}").choices["declaration"].index for number in range(40)}
+    assert all(not declarations_of("Conv")[place].cases for place in places)
+
+
+def test_sized_cases_of_equal_axes_have_square_operands():
+    found = {case.id: case for _, case in sized_cases({"PRelu"})}
+    assert any(case.data_sets[0][0].shape.count(3) >= 3 for id, case in found.items() if "equal" in id)
 
 
 @pytest.mark.parametrize("operator", ["LogSoftmax", "Softmax", "TopK"])
@@ -395,7 +420,7 @@ def test_drawn_cases_have_each_value_of_an_attribute():
 
 
 def test_sized_cases_of_sizes_that_differ_in_capitals_have_different_names():
-    names = [case.id for _, case in sized_cases({"Gemm", "LSTM", "MatMulInteger", "Resize"})]
+    names = [case.id for _, case in sized_cases({"Gemm", "MatMulInteger"})]
     assert len({name.lower() for name in names}) == len(names) > 8
 
 

@@ -84,7 +84,8 @@ def _compiled(operator: str, pattern: str, texts: Array) -> re.Pattern[str]:
     """Return a pattern of an operator, which matches texts.
 
     The syntax is that of RE2. Patterns are evaluated that Python's `re` reads in the same way and matches in a bounded
-    time: no flags, lookaround, references or classes by name, and at most three unbounded repetitions.
+    time: no flags, lookaround, references or classes by name, and at most three unbounded repetitions. A character
+    outside of ASCII is one character of both, but may be in another class that an escaped letter names.
 
     Raises:
         Unsupported: the pattern is another one, or a string is long.
@@ -93,8 +94,10 @@ def _compiled(operator: str, pattern: str, texts: Array) -> re.Pattern[str]:
     repeats = len(re.findall(r"[*+]|\{\d*,\d*\}", plain))
     if re.search(r"\(\?|\)[*+{?]|[*+?}][*+{]", plain) or re.search(r"\\[1-9pPQEACzZxk]|\[:", pattern) or repeats > 3:
         raise Unsupported(f"{operator} with a pattern that the reference does not evaluate")
-    if any(len(text) > MAX_MATCHED_LENGTH or not text.isascii() for text in (*texts.flat, pattern)):
-        raise Unsupported(f"{operator} of a long string, or of characters outside of ASCII")
+    if any(len(text) > MAX_MATCHED_LENGTH for text in texts.flat):
+        raise Unsupported(f"{operator} of a long string")
+    if re.search(r"\\[A-Za-z]", pattern) and not all(text.isascii() for text in (*texts.flat, pattern)):
+        raise Unsupported(f"{operator} with a class of characters, and of characters outside of ASCII")
     try:
         return re.compile(pattern, re.ASCII)
     except (re.error, OverflowError) as reason:

@@ -115,16 +115,25 @@ def test_regex_full_match_matches_whole_strings(pattern: str, wanted: list[bool]
     assert of_known("RegexFullMatch", strings("aab", "ab.c", ""), pattern=pattern)[0].tolist() == wanted
 
 
-@pytest.mark.parametrize("pattern", ["(a*)*", "(?i)a", r"(a)\1", "[[:alpha:]]", "a*b*c*d*e*", "(", "a*+", "é"])
+@pytest.mark.parametrize("pattern", ["(a*)*", "(?i)a", r"(a)\1", "[[:alpha:]]", "a*b*c*d*e*", "(", "a*+"])
 def test_regex_full_match_of_an_unbounded_or_other_pattern_is_not_judged(pattern: str) -> None:
     with pytest.raises(Unsupported):
         of_known("RegexFullMatch", strings("aab"), pattern=pattern)
 
 
-@pytest.mark.parametrize("text", ["é", "a" * 10_000])
-def test_regex_full_match_of_a_long_text_or_one_outside_of_ascii_is_not_judged(text: str) -> None:
+@pytest.mark.parametrize(("text", "pattern"), [("é", r"\w"), ("a" * 10_000, "a+b")])
+def test_regex_full_match_of_a_long_text_or_a_class_outside_of_ascii_is_not_judged(text: str, pattern: str) -> None:
     with pytest.raises(Unsupported):
-        of_known("RegexFullMatch", strings("aab", text), pattern="a+b")
+        of_known("RegexFullMatch", strings("aab", text), pattern=pattern)
+
+
+def test_regex_full_match_of_a_text_outside_of_ascii_has_one_character_for_each_code_point() -> None:
+    assert of_known("RegexFullMatch", strings("é", "𝄞", "aé", "b"), pattern="[^a-z]|é|b")[0].tolist() == [
+        True,
+        True,
+        False,
+        True,
+    ]
 
 
 def tokens_of(X: Any, **attributes: Any) -> Any:
