@@ -34,6 +34,9 @@ SMALL_MAGNITUDE = 1e-6
 """Data counts as large from the first magnitude on, and as small up to the second."""
 
 
+_HAVE_TAG = "have the tag "
+
+
 @dataclass(frozen=True)
 class Properties:
     """The properties of a case.
@@ -56,7 +59,7 @@ def case_properties(case: CaseInMemory, tags: Iterable[str] = ()) -> Properties:
     """
     numbers: dict[str, list[float]] = defaultdict(list)
     words = dict.fromkeys(chain(_node_properties(case, numbers), _model_properties(case, numbers)))
-    tagged = (f"are tagged {tag}" for tag in tags)
+    tagged = (f"{_HAVE_TAG}{tag}" for tag in tags)
     return Properties((*words, *tagged), {name: tuple(filter(isfinite, values)) for name, values in numbers.items()})
 
 
@@ -356,7 +359,7 @@ def _traits(
         is_condition: yield only properties on which a kernel can depend.
     """
     words = dict.fromkeys(word for one in cases.values() for word in one.words)
-    tags = [word for word in words if word.startswith("are tagged")]
+    tags = [word for word in words if word.startswith(_HAVE_TAG)]
     names = dict.fromkeys(name for one in cases.values() for name, values in one.numbers.items() if values)
     for word in (word for word in words if word not in tags):
         yield _phrase_trait(word, cases, others)

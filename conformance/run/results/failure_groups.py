@@ -736,15 +736,14 @@ def explained_sentence(record: DiagnosisRecord) -> str:
 
 
 def unexplained_sentence(record: UnexplainedRecord) -> str:
-    """Return how many failing cases no mutant explains, how they fail, and in what they differ from passing cases."""
+    """Return which failing cases no mutant explains, how they fail, and in what they differ from passing cases."""
     cases = record.cases
     failing = record.failing
     named = cases if len(cases) <= MAX_NAMED_CASES else [*cases[:MAX_NAMED_CASES], "…"]
-    shared = "; ".join(_shared_properties(record)) or f"no common property found: {', '.join(named)}"
     return (
         f"{record.operator} on {record.subject}: no known mistake explains"
-        f" {_part_of_examined(len(cases), failing, 'any of')} ({_without_exception(record.failure_mode)})."
-        f" {shared[0].upper()}{shared[1:]}."
+        f" {_part_of_examined(len(cases), failing, 'any of')} ({_without_exception(record.failure_mode)}):"
+        f" {', '.join(named)}. {' '.join(_shared_properties(record)) or 'They have no common property.'}"
     )
 
 
@@ -779,8 +778,8 @@ def _shared_properties(record: UnexplainedRecord) -> Iterator[str]:
     total = len(record.cases)
     passing = record.passing
     for one in record.shared:
-        others = f"{one.passing} of the {passing} passing cases" if passing else "and no case passes"
-        yield (f"cases that {one.text}: {one.cases} of these {total}, {others}")
+        others = f"of the passing cases, {one.passing} of {passing} do" if passing else "no case passes"
+        yield f"Of these cases, {one.cases} of {total} {one.text}; {others}."
 
 
 def failing_cases(run: Results) -> dict[str, list[str]]:

@@ -243,7 +243,7 @@ def test_case_properties_list_types_and_numbers_of_an_optimizer(properties_of):
 
 def test_case_properties_list_operators_and_data_of_an_argmax(properties_of):
     found = properties_of("test_argmax_in_range_nan_negative_first", "argmax")
-    assert {"have ArgMax", "have a NaN in the input of ArgMax", "are tagged argmax"} <= set(found.words)
+    assert {"have ArgMax", "have a NaN in the input of ArgMax", "have the tag argmax"} <= set(found.words)
     assert found.numbers["runs of a prepared model"] == (1,)
 
 
