@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import contextmanager, suppress
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
 from conformance.base.errors import ConformanceError, ModelError
 from conformance.base.files.atomic_write import read_input
-from conformance.base.serialization.printable_text import first_line
+from conformance.base.serialization.decoding import read_own_toml
+from conformance.base.serialization.printable_text import first_line, shorten_middle
 from conformance.exact.models.arrays import array_of, check_shape, has_element_type
 from conformance.exact.models.encoded_messages import MAX_FIELDS, is_large_message
 from conformance.exact.models.graphs import (
@@ -31,7 +33,7 @@ from conformance.exact.models.graphs import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Sequence
+    from collections.abc import Container, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from conformance.exact.models.graphs import FunctionName
@@ -315,3 +317,65 @@ def model_violation(model: onnx.ModelProto, *, shapes: bool = False) -> str | No
     except Exception as error:  # noqa: BLE001 - it raises errors of several kinds, of which some are bare exceptions
         return first_line(error)
     return None
+
+
+MAX_NAME_LENGTH = 100
+"""Maximum number of characters of a name or a text in the sentence on a violation."""
+
+
+class _TextAttribute(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """An attribute of operators: the texts that their pages state, by the first version of the operator."""
+
+    name: str
+    operators: list[str]
+    texts: dict[str, list[str]]
+
+
+class _TextAttributes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    attribute: list[_TextAttribute]
+
+
+@cache
+def _stated_texts() -> dict[tuple[str, str], dict[int, list[str]]]:
+    """Return the texts that pages state, by operator and attribute, and by version."""
+    table = msgspec.convert(read_own_toml("conformance.exact.models", "text_attributes.toml"), _TextAttributes)
+    return {
+        (operator, each.name): {int(version): texts for version, texts in each.texts.items()}
+        for each in table.attribute
+        for operator in each.operators
+    }
+
+
+def unnoticed_violation(model: onnx.ModelProto) -> str:
+    """Return how a model violates the IR or the page of an operator although onnx's checker accepts it.
+
+    Return an empty text if no such violation is known: two nodes of one graph have the same name, or an attribute has a
+    text that the page does not state.
+    """
+    for holder in (*all_graphs(model), *model.functions):
+        names = Counter(node.name for node in holder.node if node.name)
+        if twice := next((name for name, count in names.items() if count > 1), None):
+            return f"two nodes of a graph have the name {shorten_middle(twice, MAX_NAME_LENGTH)}"
+        imports = holder.opset_import if isinstance(holder, onnx.FunctionProto) else model.opset_import
+        versions = {normal_domain(each.domain): each.version for each in imports}
+        for node in holder.node:
+            if found := _unstated_text(node, versions):
+                return found
+    return ""
+
+
+def _unstated_text(node: onnx.NodeProto, versions: Mapping[str, int]) -> str:
+    """Return which attribute of a node has a text that its page does not state; an empty text for none."""
+    domain = normal_domain(node.domain)
+    if domain not in ("", "ai.onnx.ml"):
+        return ""
+    for attribute in node.attribute:
+        stated = _stated_texts().get((node.op_type, attribute.name))
+        newest = max((each for each in stated or () if each <= versions.get(domain, 0)), default=None)
+        if stated is None or newest is None or not attribute.HasField("s"):
+            continue
+        text = attribute.s.decode(errors="replace")
+        if text not in stated[newest]:
+            shown = shorten_middle(text, MAX_NAME_LENGTH)
+            return f"{attribute.name} of {node.op_type} is {shown}, and its page states {', '.join(stated[newest])}"
+    return ""

@@ -31,7 +31,7 @@ from conformance.exact.models.arrays import hash_values
 from conformance.exact.models.external_data import initializer_arrays_in
 from conformance.exact.models.graphs import find_producers, graph_edges, normal_domain, with_inferred_types
 from conformance.exact.models.input_files import constant_node_values, required_input_names
-from conformance.exact.models.model_validity import newer_than_onnx
+from conformance.exact.models.model_validity import invalid_model, newer_than_onnx, unnoticed_violation
 from conformance.own.audit.audit_cases import case_of_node, case_of_wrong_node
 from conformance.own.audit.audit_job import AuditKey, AuditWorkers, ExposedModel
 from conformance.own.audit.confirmation import Confirmation
@@ -224,6 +224,7 @@ def audit_subject(
         numbering: the numbers of the nodes in the whole model, by the name of an output; None if `model` is whole.
 
     Raises:
+        ModelError: the subject refuses the model, which violates the specification.
         ConformanceError: the folder of the workers cannot be used, or the workers cannot continue.
     """
     key = AuditKey(model.digest, subject.id, subject.version or "", hash_values(data_set.arrays))
@@ -232,6 +233,7 @@ def audit_subject(
         found = options.workers.find(key, model.data_folder) if options.workers else None
         exposed = found or expose_model(model, subject, data_set, progress)
     except SubjectRefused as refusal:
+        _check_refused_model(model, subject)
         may_be_sizes = data_set.chosen and not refusal.is_unsupported
         hint = " (with the inputs that the suite chose; give others with --shape or --input)" if may_be_sizes else ""
         return SubjectAudit(key.subject, key.version, data_set.name, f"{refusal}{hint}", command=options.command)
@@ -316,7 +318,7 @@ def _audit_exposed_model(
         has_traced_errors=traced is not None,
         command=options.command,
         probes=probes,
-        warnings=[*_version_warnings(model), *_output_warnings(judged.graph, values.values)],
+        warnings=[*_model_warnings(model), *_output_warnings(judged.graph, values.values)],
     )
     numbers = range(len(judged.graph.node)) if numbering is None else _numbers_in(judged, numbering)
     if audit.wrong_nodes or audit.wrong_probes:
@@ -329,10 +331,25 @@ def _audit_exposed_model(
     return replace(_renumbered(audit, numbers), cases=cases)
 
 
-def _version_warnings(model: LoadedModel) -> list[str]:
-    """Return a note on a model of a newer opset: its nodes are judged by the newest definition that onnx has."""
+def _check_refused_model(model: LoadedModel, subject: Subject) -> None:
+    """Check that a model that a subject refuses is valid.
+
+    Raises:
+        ModelError: it violates the specification, so the subject may refuse it.
+    """
+    if violation := unnoticed_violation(model.original):
+        raise invalid_model(model.path, model.original, f"{violation}; {subject.id} does not run it")
+
+
+def _model_warnings(model: LoadedModel) -> list[str]:
+    """Return notes on a model that violates the specification, or has a newer opset.
+
+    Nodes of a newer opset are judged by the newest definition that onnx has.
+    """
     newer = newer_than_onnx(model.path, model.original)
-    return [f"{newer.problem} Its nodes are judged by older definitions. {newer.hint}"] if newer else []
+    notes = [f"{newer.problem} Its nodes are judged by older definitions. {newer.hint}"] if newer else []
+    violation = unnoticed_violation(model.original)
+    return [*notes, *([f"the model is invalid: {violation}"] if violation else [])]
 
 
 def _output_warnings(graph: onnx.GraphProto, values: Mapping[str, Array]) -> list[str]:
@@ -377,6 +394,7 @@ def audit_nodes_alone(
     try:
         exposed = expose_model(model, subject, data_set, progress)
     except SubjectRefused as refusal:
+        _check_refused_model(model, subject)
         return SubjectAudit(subject.id, subject.version or "", data_set.name, str(refusal))
     count = len(exposed.model.graph.node)
     if max(numbers) >= count:

@@ -26,6 +26,7 @@ from conformance.base.serialization.decoding import decode_json, encode_json
 from conformance.exact.models.arrays import array_of, hash_values
 from conformance.exact.models.graphs import is_operator, iter_nodes
 from conformance.exact.models.input_files import required_input_names
+from conformance.exact.models.model_validity import unnoticed_violation
 from conformance.own.blame.difference import Difference, find_difference, observe
 from conformance.own.blame.document import (
     FORMAT,
@@ -293,6 +294,8 @@ class Session:
             steps.difference = with_steps(self.request.model.prepared, whole)
         self.on_step("difference")
         self._deadline = time.monotonic() + self.request.seconds
+        if any(steps.difference.failures) and (violation := self._violation()):
+            return self._end(BlameVerdict(BlameOutcome.NOT_JUDGED, f"the model is invalid: {violation}"))
         if not steps.difference and any(steps.difference.failures):
             reason = f"neither computes the model: {steps.difference.messages[0]}"
             return self._end(BlameVerdict(BlameOutcome.NOT_JUDGED, reason))
@@ -302,6 +305,12 @@ class Session:
             steps.passes = self._find_passes(steps.controls, fed, steps.difference)
         self.on_step("passes")
         return self._end(self._reduce_and_judge(steps.passes, fed))
+
+    def _violation(self) -> str:
+        """Return how a model violates the specification although onnx accepts it; an empty text for none."""
+        models = self.request.models
+        every = [self.request.model, *([models.second] if models is not None else [])]
+        return next(filter(None, (unnoticed_violation(each.original) for each in every)), "")
 
     def _begin(self) -> BlameDocument:
         """Return the known document; an empty one if there is none, or if it is of another version of a subject.

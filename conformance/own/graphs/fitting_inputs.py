@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 from conformance.base.errors import UsageError
 from conformance.exact.models.external_data import initializer_arrays_in
 from conformance.exact.models.input_files import required_input_names
+from conformance.exact.models.model_validity import unnoticed_violation
 from conformance.exact.reference.model_enclosures import enclose_model
 from conformance.own.graphs.intermediate_values import SubjectRefused, run_once, set_data_folder
 from conformance.own.graphs.tensor_borders import with_tensor_inputs
@@ -66,7 +67,7 @@ def find_fitting_inputs(
         try:
             run_once(subject.target, model.original, tried.arrays)
         except SubjectRefused as refusal:
-            if not refusal.is_error:
+            if not refusal.is_error or unnoticed_violation(model.original):
                 return data_set
             message = str(refusal)
             progress(f"{subject.id} does not run the model with the chosen inputs; others are tried")
