@@ -38,6 +38,11 @@ class TestErrors:
     def test_misspelt_backend_is_rejected_with_the_nearest(self, run):
         assert_bad_input(run("-b", "onnxruntim"), "name.unknown-subject", "onnxruntim", "onnxruntime")
 
+    @pytest.mark.parametrize("options", [(), ("--no-isolation",)])
+    def test_attribute_after_a_dot_is_rejected_with_the_name_with_a_colon(self, run, options):
+        ended = run("-b", "fake_subject.has_no_prepare", *options)
+        assert_bad_input(ended, "name.unknown-subject", "fake_subject:has_no_prepare")
+
     def test_unknown_backend_names_the_searched_folder(self, run):
         assert_bad_input(run("-b", "nonsuch"), "name.unknown-subject", str(Path.cwd()))
 

@@ -353,11 +353,27 @@ class _OwnPackageFinder:
 def _unknown(request: Request) -> Refused:
     prose = "backend" if request["kind"] == "backend" else "graph optimizer"
     folder = f"{request['directory']} and " if request["directory"] else ""
+    meant = _name_with_colon(request)
     return Refused(
         "name.unknown-subject",
         f"There is no {prose} {request['name']} in {folder}the installed packages.",
-        "Use a registered name, or a Python name: package.module or package.module:Attribute.",
+        f"Did you mean {meant}?"
+        if meant
+        else "Use a registered name, or a Python name: package.module or package.module:Attribute.",
     )
+
+
+def _name_with_colon(request: Request) -> str:
+    """Return the name of an attribute of a module with a colon, if the request has a dot there; otherwise no text."""
+    module, _, attribute = request["module"].rpartition(".")
+    while module and module not in sys.modules:  # the import of `module.Attribute` imports `module`
+        module, _, name = module.rpartition(".")
+        attribute = f"{name}.{attribute}"
+    found = sys.modules.get(module)
+    for part in attribute.split("."):
+        found = getattr(found, part, None)
+    is_whole = found is not None and not request["attribute"]
+    return f"{request['name'][: len(module)]}:{attribute}" if is_whole else ""
 
 
 def _import_failed(request: Request, error: BaseException) -> Refused:

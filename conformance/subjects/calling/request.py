@@ -208,7 +208,7 @@ def harness_command(named: SubjectName, interpreter: Interpreter | None = None) 
 def hint_for_refusal(named: SubjectName, code: str, problem: str, hint: str) -> str:
     """Return the hint for an error of the harness at its start; the harness does not know the registered names."""
     group = named.kind.group
-    if code == "name.unknown-subject":
+    if code == "name.unknown-subject" and not hint.startswith("Did you mean"):
         known = registered_entry_points(group)
         module, colon, attribute = named.name.partition(":")
         if module.endswith(".py"):
