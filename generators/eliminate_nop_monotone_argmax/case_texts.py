@@ -3,7 +3,8 @@
 Empty lines separate the paragraphs of a text. The first line of a paragraph says what it is.
 
 - `# …`: a comment.
-- `family NAME`: the family of the cases. Further lines are options and data of all cases.
+- `family NAME`: the family of the cases. Further lines are options and data of all cases. With `apart` after the name,
+  the family has only the fragments and levels from before the first such family.
 - `table NAME`: rows of cells, with `|` between the cells. The first row has the names of the columns.
 - `factors NAME`: a table with the rows of a covering array. Lines `FACTOR: LEVELS` give its factors. With `alone` after
   the name, the rows of `_rows_around_first` have no pairs of levels; with `paired`, they have all.
@@ -167,6 +168,11 @@ class CaseTemplate:
         return each[1].split() if each else []
 
     @property
+    def is_paired(self) -> bool:
+        """Whether the cases have all pairs of levels of these tables."""
+        return any("paired" in self.tables.words.get(table, ()) for table in self.table_names)
+
+    @property
     def factors(self) -> dict[str, Sequence[str]]:
         """The levels of the factors of these tables."""
         arrays = [self.tables.arrays[table] for table in self.table_names if table in self.tables.arrays]
@@ -205,6 +211,7 @@ def read_templates(
     fragments = dict(FRAGMENTS)
     tables = _Tables(arrays or {}, around_first=around_first)
     levels: dict[str, dict[str, dict[str, str]]] = {}
+    shared: tuple[dict[str, str], dict[str, dict[str, dict[str, str]]]] | None = None
     family = ""
     options = ""
     data: list[str] = []
@@ -213,7 +220,12 @@ def read_templates(
         match lines[0].split() if lines else []:
             case []:
                 continue
-            case ["family", family]:
+            case ["family", family, *words]:
+                if words == ["apart"]:
+                    if shared is None:
+                        shared = (fragments, levels)
+                    fragments = dict(shared[0])
+                    levels = deepcopy(shared[1])
                 data = [line for line in lines[1:] if line.startswith(DATA)]
                 options = "".join(f"; {line}" for line in lines[1:] if line not in data)
             case ["table", table]:

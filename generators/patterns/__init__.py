@@ -48,11 +48,12 @@ TEXTS = (
     "folding",
     "versions",
     "operators",
+    "rewrites",
 )
 """The texts with the families, in order."""
 
 
-FAMILY_PARTS = 2
+FAMILY_PARTS = 4
 SITUATED_PARTS = 10
 """The most models that become one case: of families, in rows that vary the pattern, and of models in a situation."""
 
@@ -76,7 +77,8 @@ def cases() -> Iterator[Case]:
         for number, (row, case) in enumerate(template.cases()):
             made = replace(case, tags=("pattern", *case.tags[1:]))
             varied = {factor for factor, levels in template.factors.items() if row[factor] != levels[0]}
-            is_plain = len(varied) < 2 and not {CONDITION, VALUES} & varied
+            most = {next(iter(template.factors))} if template.is_paired else {*template.factors} - {CONDITION, VALUES}
+            is_plain = len(varied) < 2 and varied <= most
             (plain if is_plain else conditions).append(made)
             if varied and CONDITION not in varied:
                 rows.setdefault(number, []).append(with_answers(made))

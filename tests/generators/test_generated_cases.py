@@ -50,6 +50,7 @@ from generators.declarations.size_dimensions import (
     tied_index_sets,
     tile_to_shape,
 )
+from generators.eliminate_nop_monotone_argmax.case_texts import read_templates
 from generators.exact_scalars import MAX_ULP, excludes_float, largest_width, needs_double, with_siblings
 from generators.patterns.chains import ALONG, ARITHMETIC, MOVES, PLANS, STRUCTURES, chain_cases, chains, grow
 from generators.patterns.declared import FORMS_OF_NODE, declared_chains, declared_operators
@@ -433,6 +434,51 @@ def test_pattern_families_have_valid_models_with_each_condition():
     assert {tag for case in cases for tag in case.tags if tag.startswith("situation=")} == {
         f"situation={name}" for name in SITUATIONS
     }
+
+
+FAMILY = """family NAME
+id test_NAME
+
+factors NAME paired
+node: relu, exp, abs
+second: none, neg, sign
+
+levels node
+node | operator
+relu | Relu
+exp | Exp
+abs | Abs
+
+levels second
+second | last
+neg | Y = Neg (A)
+sign | Y = Sign (A)
+
+$last
+Y = Identity (A)
+
+${number}_${node}_$second: Two nodes
+valid; may change; each NAME
+input X: float[1] {1}
+(float[1] X) => (float[1] Y)
+A = $operator (X)
+$last
+"""
+
+
+def test_family_apart_has_no_fragments_and_levels_of_a_family_before(tmp_path):
+    text = FAMILY.replace("family NAME", "family NAME apart")
+    without_last = text.replace("$last\nY = Identity (A)\n\n", "").replace("neg | Y = Neg (A)\n", "")
+    path = tmp_path / "families.txt"
+    path.write_text(f"{text.replace('NAME', 'one')}\n{without_last.replace('NAME', 'two')}")
+    one, two = read_templates(path, around_first=True)
+    pairs = [tuple(row[factor] for factor in one.factors) for row, _ in one.cases()]
+    assert sorted(pairs) == [(node, second) for node in ("abs", "exp", "relu") for second in ("neg", "none", "sign")]
+    assert one.is_paired
+    assert two.case({"number": "001", "node": "exp", "second": "sign"}, {}).model
+    for second in ("none", "neg"):
+        with pytest.raises(KeyError, match="last"):
+            two.case({"number": "001", "node": "exp", "second": second}, {})
 
 
 def test_chains_of_operators_are_valid_and_have_answers():
