@@ -12,6 +12,7 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+from collections import defaultdict
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -59,10 +60,22 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Add the marker `programs` to tests that start installed programs."""
+    """Add the marker `programs` to tests that start installed programs, and `long` to most variants of some tests.
+
+    Of the variants of a test with the marker `variants(number)`, that many are without `long`: the first, and others at
+    equal distances.
+    """
+    variants = defaultdict(list)
     for item in items:
         if process.__name__ in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.programs)
+        if (marker := item.get_closest_marker("variants")) and not item.get_closest_marker("long"):
+            variants[item.nodeid.partition("[")[0], marker.args[0]].append(item)
+    for (_, number), found in variants.items():
+        kept = {len(found) * position // number for position in range(number)}
+        for position, item in enumerate(found):
+            if position not in kept:
+                item.add_marker(pytest.mark.long)
 
 
 @pytest.hookimpl(wrapper=True)

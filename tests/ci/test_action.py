@@ -126,6 +126,7 @@ class TestActionScript:
         action(BACKEND=RIGHT, ARGS=f'-k "$(touch {marker})`touch {marker}`"')
         assert not marker.exists()
 
+    @pytest.mark.variants(2)
     @pytest.mark.parametrize(
         "inputs",
         [{"BACKEND": "acme"}, {"BACKEND": RIGHT, "ARGS": "--nonsense"}, {"BACKEND": RIGHT, "ARGS": "--help"}, {}],

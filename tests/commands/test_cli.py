@@ -178,6 +178,7 @@ class TestProcess:
         ended = process("onnx-conformance", "verify", "--data", "nowhere", PYTHONINSPECT="1")
         assert (ended.status, "Traceback" in ended.err) == (2, False)
 
+    @pytest.mark.long
     def test_unknown_implementation_of_protobuf_is_ignored(self, process):
         ended = process("onnx-conformance", "list", "--operator", "Adam", PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION="x")
         assert (ended.status, ended.err) == (0, "")

@@ -287,6 +287,7 @@ def is_in_first_sixth(*names: str) -> bool:
     return zlib.crc32(" ".join(names).encode()) % 6 == 0
 
 
+@pytest.mark.variants(9)
 @pytest.mark.parametrize("is_first", [True, pytest.param(False, marks=pytest.mark.long)], ids=["a sixth", "the others"])
 @pytest.mark.parametrize("verb", sorted({cell.verb for cell in cells()}))
 def test_verb_with_hostile_input_ends_with_status_of_a_verdict_or_of_an_error(tmp_path, usual, verb, is_first):

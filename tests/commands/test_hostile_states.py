@@ -138,6 +138,7 @@ def _limited() -> Iterator[None]:
     assert time.monotonic() - started < MAX_SECONDS
 
 
+@pytest.mark.variants(42)
 @pytest.mark.parametrize(("verb", "pattern", "kind"), CELLS)
 def test_state_that_is_no_plain_file_is_refused(command, here, restore, verb, pattern, kind):
     restore(verb)

@@ -38,6 +38,7 @@ def paths_in(folder: Path) -> set[str]:
     return {f"{here}/{name}" for here, folders, files in os.walk(folder) for name in (*folders, *files)}
 
 
+@pytest.mark.variants(1)
 @pytest.mark.parametrize(
     ("function", "arguments"),
     [

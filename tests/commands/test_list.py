@@ -10,6 +10,7 @@ from refusals import assert_bad_input
 
 
 class TestList:
+    @pytest.mark.long
     def test_list_clauses_counts_none_without_case(self, command):
         ended = command("list", "--clauses")
         assert ended.status == 0

@@ -72,6 +72,7 @@ class TestMerge:
         assert ended.status == 1
         assert re.search(rf" {RIGHT} .*: 2/4, 3/4$", ended.out, re.MULTILINE)
 
+    @pytest.mark.long
     def test_merge_of_incomplete_merged_run_is_refused(self, command, ran):
         for number in (1, 2, 3):
             ran(f"{number}.jsonl", "-b", RIGHT, "--shard", f"{number}/3")

@@ -54,6 +54,7 @@ def files(command, here, small_corpus):
     return write
 
 
+@pytest.mark.variants(5)
 @pytest.mark.parametrize("reader", READERS)
 @pytest.mark.parametrize("kind", ["command", pytest.param("module", marks=pytest.mark.long)])
 def test_subject_in_file_is_not_executed(command, here, small_corpus, files, reader, kind):

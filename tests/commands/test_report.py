@@ -72,6 +72,7 @@ class TestReport:
 class TestFormats:
     OPTIONS = ("--html", "--junit", "--ctrf", "--markdown", "--badge", "--json")
 
+    @pytest.mark.variants(3)
     @pytest.mark.parametrize("option", OPTIONS)
     def test_format_option_writes_same_in_run_and_report(self, run_with_faults, command, here, option):
         run_with_faults("-b", WRONG, "--results", "out.jsonl", option, "run.out")

@@ -102,6 +102,7 @@ class TestBackends:
         assert re.fullmatch(r"# onnxruntime \S+: A call in a function takes another overload than it names", title)
         assert any("acme.Body that calls acme.Same with overload" in line for line in text)
 
+    @pytest.mark.variants(2)
     @pytest.mark.parametrize(
         ("case", "subject", "title"),
         [
@@ -244,6 +245,7 @@ class TestErrors:
 class TestPrintedCommands:
     """A printed command reproduces the verdict that it is printed with."""
 
+    @pytest.mark.variants(2)
     @pytest.mark.parametrize(
         ("arguments", "case"),
         [

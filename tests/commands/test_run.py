@@ -34,6 +34,7 @@ class TestRun:
         ended = run("-b", backend)
         assert (ended.status, reason in ended.out) == (1, True)
 
+    @pytest.mark.variants(1)
     @pytest.mark.parametrize(("backend", "status"), [(RIGHT, 0), (WRONG, 1)])
     def test_closed_pipe_keeps_reports_and_status(self, small_corpus, here, backend, status):
         reader, writer = os.pipe()
@@ -267,6 +268,7 @@ class TestSeveralProcesses:
         (here / "given_local.py").write_text("from fake_subject import always_right\nprepare = always_right.prepare\n")
         assert run_apart("-b", "given_local", "-n", "2").status == 0
 
+    @pytest.mark.long
     def test_backend_that_kills_its_process_fails_run(self, run_apart):
         ended = run_apart("-b", "fake_subject:exits_0_midway", "-n", "2")
         assert ended.status in {1, 2}, ended.out

@@ -169,6 +169,7 @@ class TestErrors:
         ended = command("run", "-b", RIGHT, "--data", corpus_copy, "--results", "out.jsonl", "--html", "out.html")
         assert_bad_input(ended, "corpus.file-altered", f"node/{file}")
 
+    @pytest.mark.variants(1)
     @pytest.mark.parametrize("file", [f"{SEVERAL}/model.onnx", f"{SEVERAL}/case.json"], ids=["model", "description"])
     def test_altered_file_ends_a_parallel_run(self, process, corpus_copy, file):
         path = corpus_copy / "node" / file

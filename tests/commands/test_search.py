@@ -14,6 +14,7 @@ from conformance.studies.search import search_job
 SEARCH = ("search", "--no-isolation", "--operator", "ArgMax", "--examples", "20")
 
 
+@pytest.mark.long
 def test_failing_examples_are_written_and_reported(command, tmp_path):
     keep, page = tmp_path / "finds", tmp_path / "finds.html"
     ended = command(*SEARCH, "-b", "fake_subject:always_wrong", "--output", keep, "--html", page)

@@ -138,6 +138,7 @@ def test_table_has_every_verb_with_a_subject():
     assert set(STARTING) > SHOWS_NO_VERSION
 
 
+@pytest.mark.variants(3)
 @pytest.mark.parametrize(
     ("verb", "name"),
     verbs_in_turn(["onnxruntime@7.7.7[optimization=disabled]", "onnxruntime[optimization=disabled,python={python}]"]),
@@ -148,6 +149,7 @@ def test_subject_with_option_has_the_version_of_its_process(start, environment, 
     assert (VERSION in told) is (verb not in SHOWS_NO_VERSION), told[-2000:]
 
 
+@pytest.mark.variants(2)
 @pytest.mark.parametrize("verb", [verb for verb in OPTIMIZER_VERBS if verb not in NOT_STARTED])
 def test_optimizer_has_the_version_of_its_process(start, environment, verb):
     ended, told = start(verb, "-o", f"onnxsim[python={environment / 'bin' / 'python'}]")

@@ -169,6 +169,7 @@ def test_expanded_case_keeps_level_clauses_and_data(operator, case_named):
         assert not has_training_optimizers(proto(case))
 
 
+@pytest.mark.variants(2)
 @pytest.mark.parametrize("operator", ["adam", "momentum", "adagrad"])
 def test_expanded_case_has_the_same_expected_values(operator, case_named):
     for case, source in expanded_pairs(operator, case_named):

@@ -42,6 +42,7 @@ def test_right_kernel_is_accepted(operator):
         assert judgement.elements > 0
 
 
+@pytest.mark.variants(10)
 @pytest.mark.parametrize(
     ("operator", "name", "cheat"),
     [(operator, *cheat) for operator in KERNELS for cheat in measurement.cheats(KERNELS[operator][0])],
@@ -112,6 +113,7 @@ def in_parts(x, sizes):
     return [each.copy() for each in np.split(x, np.cumsum(sizes)[:-1])]
 
 
+@pytest.mark.long
 def test_optional_outputs_are_judged_where_a_kernel_returns_them():
     options = {"where": lambda inputs: len(inputs) == 2 and inputs[0].size < 100, "count": 2}
     assert judged(normalized, "LayerNormalization", **options)
@@ -230,6 +232,7 @@ def is_wrong_without_elements(a, b):
     return a + b if a.size and b.size else np.zeros((1,), a.dtype)
 
 
+@pytest.mark.variants(2)
 @pytest.mark.parametrize("salt", ["1", pytest.param("2", marks=pytest.mark.long)])
 @pytest.mark.parametrize("kernel", [is_wrong_with_five_axes, is_wrong_behind_a_page, is_wrong_without_elements])
 def test_mistake_of_other_ranks_or_counts_is_detected_with_each_salt(kernel, salt):
@@ -284,6 +287,7 @@ def test_rows_that_a_mask_hides_are_drawn():
         assert judge_kernel(partial(attention, empty=np.nan), "Attention", **options).faults
 
 
+@pytest.mark.variants(1)
 @pytest.mark.parametrize("salt", ["1", pytest.param("2", marks=pytest.mark.long)])
 @pytest.mark.parametrize("kernel", [transposes_a_square_operand, is_wrong_for_large_shapes, is_wrong_in_a_range])
 def test_mistake_of_some_shapes_or_numbers_is_detected_with_each_salt(kernel, salt):
@@ -311,6 +315,7 @@ def product(data, length=None):
         return np.multiply.accumulate(data[..., :length], axis=-1)[..., -1:]
 
 
+@pytest.mark.variants(1)
 @pytest.mark.parametrize(
     ("operator", "kernel", "attributes"),
     [
@@ -377,6 +382,7 @@ def test_equal_sizes_of_an_attention_are_not_all_made_large():
     assert max(map(math.prod, shapes)) <= 2**12
 
 
+@pytest.mark.long
 def test_long_sums_of_a_transposed_convolution_have_small_outputs():
     sizes = []
 
@@ -515,6 +521,7 @@ def test_given_shapes_are_judged_too():
     assert (40, 50) in shapes
 
 
+@pytest.mark.variants(2)
 @pytest.mark.parametrize(
     ("operator", "kernel"),
     [
@@ -686,6 +693,7 @@ def copies_beside_neutral_operands(x, scale, shift, mean, variance):
     return ((x - mean) / np.sqrt(variance + 0.1) * scale + shift).astype(x.dtype)
 
 
+@pytest.mark.variants(4)
 @pytest.mark.parametrize(
     ("operator", "kernel", "attributes"),
     [
@@ -713,6 +721,7 @@ def test_mistake_of_legal_shapes_or_of_two_options_is_detected(operator, kernel,
         assert judge_kernel(kernel, operator, salt="a", **small, **attributes).faults
 
 
+@pytest.mark.variants(2)
 @pytest.mark.parametrize(
     ("operator", "kernel", "attributes"),
     [

@@ -100,6 +100,7 @@ def test_failed_write_leaves_no_file(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.long
 def test_report_to_standard_output_has_no_other_text(command, small_corpus):
     ended = command("run", "-b", "reference", "--data", small_corpus, "--markdown", "-")
     assert ended.out.startswith("## ")

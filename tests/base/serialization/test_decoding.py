@@ -121,6 +121,7 @@ def test_types_and_schema_accept_records():
         assert schema_violation("results", record) is None
 
 
+@pytest.mark.long
 def test_types_and_schema_agree_on_mutated_records():
     by_kind = {kind_of(record, path): (record, path) for record in sample_records() for path in paths(record)}
     assert len(by_kind) > 150, "the sample does not have every key"

@@ -40,6 +40,7 @@ def run_examples(variants=(), optimizers=(), examples=12, families=MIXED):
     return find_false_positives(variants, named, 0, examples, lambda _: None, families)
 
 
+@pytest.mark.long
 def test_wrong_variant_is_listed_with_its_examples():
     result = run_examples([FakeVariant("odd", always_wrong), FakeVariant("even", always_right)])
     assert list(result.found) == ["odd"]
@@ -47,6 +48,7 @@ def test_wrong_variant_is_listed_with_its_examples():
     assert not result.passes
 
 
+@pytest.mark.long
 def test_wrong_optimizer_is_listed():
     mutants = [mutant for mutant in pass_mutants()["predicate"] if mutant.id == "removes_relu"]
     assert set(run_examples(optimizers=mutants, examples=64, families=(PASS_NAME,)).found) == {"removes_relu"}

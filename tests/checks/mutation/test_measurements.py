@@ -238,6 +238,7 @@ def test_score_document_and_lines_list_every_mutant(mutation_score, whole_corpus
     assert "correct variants" in text
 
 
+@pytest.mark.long
 def test_command_with_survivors_exits_with_1(mutation_command, small_corpus):
     ended = mutation_command("--data", small_corpus)
     assert ended.status == 1, "a corpus of seven cases cannot detect most mutants"

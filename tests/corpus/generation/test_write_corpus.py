@@ -216,6 +216,7 @@ class TestInterruption:
 
 
 class TestDeterminism:
+    @pytest.mark.long
     def test_hash_seed_has_no_effect(self, process, here):
         for seed in ("0", "4242"):
             ended = process(

@@ -211,6 +211,7 @@ VALID = [
 ]
 
 
+@pytest.mark.variants(4)
 @pytest.mark.parametrize(("operator", "attributes", "check"), VALID)
 def test_inputs_are_valid_for_given_attributes_also_with_other_sizes(operator, attributes, check):
     calls = []

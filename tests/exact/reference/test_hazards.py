@@ -141,6 +141,7 @@ def test_softmax_keeps_order_along_its_axis_only():
     assert evaluate(model, [X])[0].tolist() == [0, 1]
 
 
+@pytest.mark.variants(10)
 @pytest.mark.parametrize("operator", ["Exp", "Log", "Sqrt", "Softmax", "LogSoftmax"])
 @pytest.mark.parametrize("dtype", [np.float16, BFLOAT16, np.float32, np.float64], ids=lambda dtype: dtype.__name__)
 @given(values=st.lists(st.floats(-300, 300, width=16), min_size=2, max_size=5))
@@ -153,6 +154,7 @@ def test_declared_index_at_should_and_exact_index_at_must(operator, dtype, value
     assert set(acceptable(model, X, Level.SHOULD)[0]) <= set(acceptable(model, X, Level.MUST)[0])
 
 
+@pytest.mark.variants(10)
 @pytest.mark.parametrize("operator", ["Exp", "Log", "Sqrt", "Softmax", "LogSoftmax"])
 @pytest.mark.parametrize("dtype", [np.float16, BFLOAT16, np.float32, np.float64], ids=lambda dtype: dtype.__name__)
 @given(start=st.floats(0.5, 90, width=16), steps=st.lists(st.integers(0, 3), min_size=2, max_size=4))

@@ -49,6 +49,7 @@ from conformance.subjects.adapters.reference import ReferenceBackend
 # Bounds contain every admissible evaluation, and they are narrow for ordinary settings.
 
 
+@pytest.mark.variants(18)
 @pytest.mark.parametrize(
     ("level", "evaluations"), [(Level.MUST, {**IN_ANY_PRECISION, **AT_MUST_ONLY}), (Level.SHOULD, IN_ANY_PRECISION)]
 )

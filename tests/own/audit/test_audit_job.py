@@ -96,6 +96,7 @@ def test_recorded_folder_gives_the_same_result_as_memory(model: LoadedModel, tmp
         assert audit_json(model, AuditWorkers(ProcessWorkers(1, pytest.fail), tmp_path / "kept")) == expected
 
 
+@pytest.mark.long
 @pytest.mark.programs
 def test_killed_worker_changes_no_result(model: LoadedModel, tmp_path: Path) -> None:
     notices: list[str] = []

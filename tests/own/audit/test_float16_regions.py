@@ -156,6 +156,7 @@ FAULTS = {
 }
 
 
+@pytest.mark.variants(12)
 @pytest.mark.parametrize("seed", [0, 1])
 @pytest.mark.parametrize("fault", FAULTS)
 def test_fault_in_a_region_is_found_at_its_node_only(tmp_path: Path, fault: str, seed: int) -> None:
@@ -194,6 +195,7 @@ def test_sum_that_overflows_only_in_float16_is_not_wrong(tmp_path: Path) -> None
     assert result.nodes[3].undetermined == 16
 
 
+@pytest.mark.long
 @pytest.mark.programs
 def test_random_chains_on_onnxruntime_have_no_wrong_node(tmp_path: Path) -> None:
     pytest.importorskip("onnxruntime")

@@ -131,6 +131,7 @@ def product_and_bias() -> tuple[onnx.ModelProto, dict[str, Any]]:
     return make(nodes, inputs, {"y": TensorProto.FLOAT16}, weights), inputs
 
 
+@pytest.mark.variants(4)
 @pytest.mark.programs
 @pytest.mark.parametrize("runtime", ["onnxruntime", "onnxruntime[optimization=disabled]", "openvino"])
 @pytest.mark.parametrize("build", [product_and_bias, multilayer_perceptron, residual_sum_above_the_largest_number])

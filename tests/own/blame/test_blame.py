@@ -452,6 +452,7 @@ def short_model(tmp_path: Path) -> LoadedModel:
     return write(tmp_path / "short.onnx", nodes, (1,))
 
 
+@pytest.mark.variants(1)
 @pytest.mark.programs
 @pytest.mark.parametrize(
     ("optimizer", "timeout", "failure", "message", "reduced"),
@@ -473,6 +474,7 @@ def test_optimizer_that_crashes_hangs_or_writes_half_a_model_is_an_answer(
     assert reduced in (None, operators(session))
 
 
+@pytest.mark.variants(1)
 @pytest.mark.programs
 @pytest.mark.parametrize(
     ("backends", "timeout", "place", "message", "outcome"),
@@ -494,12 +496,14 @@ def test_subject_that_crashes_or_hangs_is_an_answer(
     assert operators(session) == ["Abs"]
 
 
+@pytest.mark.long
 @pytest.mark.programs
 def test_subject_that_does_not_start_again_is_an_error(short_model: LoadedModel, tmp_path: Path, command: Any) -> None:
     words = ["-b", "fake_subject:correct", "-b", f"{harness('StartsOnce')} {tmp_path / 'started'}"]
     assert_bad_input(command("blame", short_model.path, *words), "subject.not-started")
 
 
+@pytest.mark.variants(1)
 @pytest.mark.programs
 @pytest.mark.parametrize(
     "words",

@@ -191,6 +191,7 @@ def test_smaller_difference_of_the_same_kind_is_not_the_same() -> None:
     assert infinite.is_same(infinite)
 
 
+@pytest.mark.variants(2)
 @pytest.mark.parametrize(
     ("name", "module", "expected"),
     [
@@ -212,6 +213,7 @@ def test_passes_of_a_graph_optimizer_are_listed_and_can_be_chosen(name: str, mod
             assert [node.op_type for node in subject.target(model).graph.node] == ["Neg"]
 
 
+@pytest.mark.long
 @pytest.mark.programs
 def test_passes_of_onnxsim_are_the_same_before_and_after_its_first_run() -> None:
     pytest.importorskip("onnxsim")

@@ -165,6 +165,7 @@ def test_corpus_of_model_detects_fault_in_one_configuration_only(command, genera
     assert {*verdicts.values()} == {"pass", "fail"}
 
 
+@pytest.mark.long
 def test_share_of_right_nodes_counts_failures_of_the_compared_subject(command, generated):
     subject = "fake_subject:wrong_on_dilated_groups"
     alone = command("run", "--data", generated, "-b", subject, "--results", "one.jsonl", "--no-diagnosis")

@@ -94,6 +94,7 @@ def generated_cases(command, here, name, *options):
     return [each for each in found if NESTED[name] in each["tags"]]
 
 
+@pytest.mark.variants(2)
 @pytest.mark.parametrize("name", MODELS)
 def test_case_of_nested_node_detects_fault_of_the_node_only(command, here, name):
     (here / "nested_faults.py").write_text(FAULTY)

@@ -419,6 +419,7 @@ def test_drawn_cases_have_each_value_of_an_attribute():
     assert equations == declared
 
 
+@pytest.mark.long
 def test_sized_cases_of_sizes_that_differ_in_capitals_have_different_names():
     names = [case.id for _, case in sized_cases({"Gemm", "MatMulInteger"})]
     assert len({name.lower() for name in names}) == len(names) > 8

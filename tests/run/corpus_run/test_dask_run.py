@@ -180,6 +180,7 @@ def test_run_job_refuses_results_that_are_malformed(job, edit):
         decode(content.replace(b'"verdict":"pass"', edit))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("option", "code"),
     [

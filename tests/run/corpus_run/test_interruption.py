@@ -89,6 +89,7 @@ def nothing_runs(here) -> bool:
     return not processes_in(here / "tmp")
 
 
+@pytest.mark.variants(1)
 @pytest.mark.parametrize(
     ("number", "workers"), [(signal.SIGINT, ()), (signal.SIGTERM, ()), (signal.SIGINT, ("-n", "2"))]
 )
@@ -242,6 +243,7 @@ class TestResume:
         assert resume().status == 0
         assert comparable_records(cut_off) == comparable_records(here / "whole.jsonl")
 
+    @pytest.mark.variants(2)
     @pytest.mark.parametrize(
         ("options", "what"),
         [
@@ -319,6 +321,7 @@ class TestResume:
         assert_bad_input(run("-b", subject, "--resume", "out.jsonl"), "usage.resume-other-run", "subjects")
         assert not (here / "executed").exists()
 
+    @pytest.mark.variants(3)
     @pytest.mark.parametrize(
         ("kind", "edit", "code"),
         [

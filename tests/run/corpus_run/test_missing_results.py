@@ -77,6 +77,7 @@ WITH_A_WORKER = ("drops at the end", "does not run", "runs twice")
 """Hooks that also act in a worker of xdist; one without an effect is among them."""
 
 
+@pytest.mark.variants(4)
 @pytest.mark.parametrize(
     ("name", "workers"), [*((name, ()) for name in HOOKS), *((name, ("-n", "1")) for name in WITH_A_WORKER)]
 )
@@ -109,6 +110,7 @@ def test_collect_only_does_not_fail(run_pytest):
     assert run_pytest("--collect-only").status == 0
 
 
+@pytest.mark.variants(1)
 @pytest.mark.parametrize(
     ("variable", "workers"),
     [("PYTEST_PLUGINS", ()), ("PYTEST_ADDOPTS", ()), ("PYTEST_PLUGINS", ("-n", "2"))],

@@ -101,6 +101,7 @@ def test_failure_message_names_check_and_cause(run):
     assert message == "preservation: metadata author of the model is gone"
 
 
+@pytest.mark.variants(2)
 @pytest.mark.parametrize("name", ["fake_subject:drops_metadata", "fake_subject:names_nodes_of_the_caller"])
 @pytest.mark.parametrize(("level", "status"), [("must", 0), ("should", 1)])
 def test_violation_of_should_check_fails_at_should(run, name, level, status):
@@ -160,6 +161,7 @@ def test_wrong_command_line_is_rejected(run, arguments, code):
     assert (ended.status, ended.code) == (2, code)
 
 
+@pytest.mark.variants(1)
 @pytest.mark.parametrize(("claims", "status"), [((), 0), ((f"--onnx-implements={PASS}",), 1)])
 def test_pytest_plugin_runs_graph_optimizers(process, here, corpus, claims, status):
     name = "fake_subject:never_fires"

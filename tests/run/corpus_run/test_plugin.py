@@ -113,6 +113,7 @@ class TestWithBackend:
     def test_cases_are_selected_by_id(self, run):
         assert counts(run(RIGHT, f"--onnx-case={ADAM}", f"--onnx-case={EXACT}")) == {"passed": 3}
 
+    @pytest.mark.variants(1)
     @pytest.mark.parametrize(("level", "failed"), [("must", 5), ("should", 6)])
     def test_fail_level_decides_which_items_fail(self, run, level, failed):
         assert counts(run(WRONG, f"--onnx-fail-level={level}"))["failed"] == failed

@@ -24,6 +24,7 @@ RIGHT = "fake_subject:always_right"
 PROGRAM = shlex.quote(str(Path(sysconfig.get_path("scripts")) / "onnx-conformance"))  # the folder can have spaces
 
 
+@pytest.mark.variants(1)
 @pytest.mark.programs
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", pytest.param("<&- >&- 2>&- -n 2", marks=pytest.mark.long)])
 def test_closed_standard_stream_does_not_change_a_verdict(process, here, small_corpus, closed):
@@ -33,12 +34,14 @@ def test_closed_standard_stream_does_not_change_a_verdict(process, here, small_c
     assert {row.verdict for row in read_results(here / "out.jsonl").rows.values()} == {"pass"}
 
 
+@pytest.mark.variants(1)
 @pytest.mark.programs
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "<&- >&- 2>&-"])
 def test_closed_standard_stream_does_not_end_other_verbs(process, small_corpus, closed):
     assert process("/bin/sh", "-c", f"{PROGRAM} list --data {shlex.quote(str(small_corpus))} {closed}").status == 0
 
 
+@pytest.mark.variants(1)
 @pytest.mark.programs
 @pytest.mark.parametrize(("mask", "mode"), [(0o077, 0o600), (0o002, 0o664)])
 def test_reports_have_the_permissions_of_the_umask(process, here, small_corpus, mask, mode):
@@ -72,6 +75,7 @@ class Forger(always_wrong):
 """
 
 
+@pytest.mark.variants(1)
 @pytest.mark.programs
 @pytest.mark.parametrize(
     ("text", "workers"),
@@ -156,6 +160,7 @@ def test_child_without_environment_does_not_survive_its_killed_supervisor(proces
     assert wait_until(lambda: not Path(f"/proc/{mark.read_text()}").exists())
 
 
+@pytest.mark.long
 @pytest.mark.programs
 def test_children_of_a_run_are_not_taken_for_leftovers(process, here, small_corpus):
     told = ("--data", small_corpus, "--html", "out.html", "-b", "fake_subject:kills_its_guard")

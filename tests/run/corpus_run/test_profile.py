@@ -154,6 +154,7 @@ def test_explain_with_profile_shows_its_requirement(command, corpus, case, line)
     assert line in command("explain", case, "--data", corpus, "--profile", "sonnx").out
 
 
+@pytest.mark.variants(1)
 @pytest.mark.parametrize(("profile", "status"), [((), 0), (("--onnx-profile=sonnx",), 1)])
 def test_pytest_plugin_applies_the_profile(process, here, corpus, profile, status):
     ended = process(

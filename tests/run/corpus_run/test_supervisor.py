@@ -78,6 +78,7 @@ class TestWatchedRun:
         assert "--resume out.jsonl" in ended.err
         assert partial_path(here / "out.jsonl").read_bytes().count(b'{"record":"result"') == 4
 
+    @pytest.mark.variants(1)
     @pytest.mark.parametrize("when", ["import", "atexit"])
     def test_subject_that_exits_never_passes_run(self, run_watched, here, when):
         (here / "given.py").write_text(SUBJECT.format(when=when))
@@ -87,6 +88,7 @@ class TestWatchedRun:
         assert run_watched("-b", "fake_subject:always_right").status == 0
         assert run_watched("-b", "nothing_like_it").status == 2
 
+    @pytest.mark.long
     def test_worker_exits_without_exit_handlers_of_runtime(self, run_watched, here):
         (here / "given.py").write_text(CRASHES_AT_ITS_END)
         assert run_watched("-b", "given", "-n", "2").status == 0
@@ -97,6 +99,7 @@ class TestWatchedRun:
         return lambda *told: process("onnx-conformance", "run", "--no-isolation", "--data", small_corpus, *told)
 
 
+@pytest.mark.variants(1)
 @pytest.mark.skipif(sys.platform != "linux", reason="what processes leave behind is looked for in /proc")
 @pytest.mark.parametrize(
     "number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=["SIGINT", "SIGTERM", "SIGKILL"]

@@ -132,6 +132,7 @@ def test_diagnose_run_survives_an_error_before_the_first_diagnosis(monkeypatch, 
     ]
 
 
+@pytest.mark.long
 def test_named_mutant_explains_failure_on_a_model_with_further_operators(whole_corpus):
     wrong = Subject("acme", "1", next(one for one in catalogue()["Adam"] if one.id == "adam.gradient_ascent").backend)
     further, findings = "test_adam_constants_002_r_constant_float", ResultCollector()

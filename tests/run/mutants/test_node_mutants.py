@@ -85,6 +85,7 @@ def test_mistakes_of_a_node_change_its_outputs(operator):
     assert not {mistake for mistake in results if mistake.startswith(("returns int", "returns float64"))}
 
 
+@pytest.mark.variants(4)
 @pytest.mark.parametrize("operator", RUNS)
 def test_result_of_a_mistake_is_explained_by_it_and_never_by_another_mistake_alone(operator):
     run = RUNS[operator]

@@ -263,6 +263,7 @@ def test_runs_of_different_corpora_have_a_banner_with_altered_cases() -> None:
     assert "different corpora" not in render([small_run(), small_run()])
 
 
+@pytest.mark.long
 def test_report_of_twenty_thousand_results_is_below_ten_megabytes() -> None:
     assert len(render([large_run(20, 1000)]).encode()) < MEGABYTES * 2**20
 

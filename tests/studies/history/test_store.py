@@ -159,6 +159,7 @@ DAMAGES = {
 }
 
 
+@pytest.mark.variants(8)
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
 def test_damaged_results_are_refused_and_named(store, corpus, command, damage):
     add_release(store, corpus, "1.0", always_right)

@@ -114,6 +114,7 @@ def test_spread_choice_visits_every_pair_of_levels(turn, offset):
     assert found == {*product(*levels)}
 
 
+@pytest.mark.long
 def test_examples_have_every_size_class(examples):
     for operator in ("Adagrad", "ArgMax"):
         sizes = {prod(shape) for one in examples if one.operator == operator for shape in shapes(one)}
@@ -142,6 +143,7 @@ def test_examples_have_tensors_of_equal_size_and_other_shapes(examples):
     )
 
 
+@pytest.mark.long
 def test_examples_have_attributes_in_every_order():
     examples = (one for chunk in range(10) for one in sample_examples(("Adagrad",), 0, chunk, 40))
     orders = {tuple(one.attributes) for one in examples if len(one.attributes) == 3}

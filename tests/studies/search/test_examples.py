@@ -156,6 +156,7 @@ def test_pass_starts_include_every_distractor():
     assert set(start.factors["distractor"]) == set(NAMES) >= set(NAMES_WITHOUT_FUNCTIONS)
 
 
+@pytest.mark.long
 def test_pass_search_score_counts_detected_and_missed():
     mutants = [MUTANTS["removes_relu"], replace(MUTANTS["removes_relu"], id="right", optimize=eliminate)]
     found = measure_pass_search_score(mutants, 0, 2.0, lambda _: None)
@@ -310,6 +311,7 @@ def test_examples_of_argmax_have_only_zeros_of_both_signs_or_only_the_least_inte
     assert any(found == [least, least + 1] for found, least in integers)
 
 
+@pytest.mark.variants(2)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_backend_that_checks_fully_fails_no_example(family):
     wrong, reasons = [], set()

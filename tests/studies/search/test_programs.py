@@ -42,6 +42,7 @@ def test_drawn_program_is_valid_reproducible_and_read_again(operator: str, seed:
     assert ProgramExample.from_document(example.to_document()).to_document() == example.to_document()
 
 
+@pytest.mark.variants(2)
 @pytest.mark.parametrize(
     "operator",
     [pytest.param(each, marks=[pytest.mark.long] * each.startswith("eliminate")) for each in OPERATORS],
@@ -81,6 +82,7 @@ def assert_patterns_have_surroundings(models: list[onnx.ModelProto]) -> None:
     )
 
 
+@pytest.mark.variants(2)
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_reference_passes_programs(operator: str) -> None:
     subject = Subject("reference", "", ReferenceBackend, SubjectKind.BACKEND)
@@ -98,6 +100,7 @@ def test_reference_passes_programs(operator: str) -> None:
     assert passed >= (3 if operator == PASS_NAME else 5)
 
 
+@pytest.mark.variants(2)
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_simplified_programs_run(operator: str) -> None:
     simplified = 0

@@ -75,6 +75,7 @@ def test_search_continues_after_killed_scheduler(tmp_path, uninterrupted):
         assert collected(job(), run_job(job(), here(), state)) == uninterrupted
 
 
+@pytest.mark.long
 @pytest.mark.programs
 def test_search_repeats_chunk_of_killed_worker(tmp_path, monkeypatch):
     monkeypatch.setenv(kills_its_process_once.MARKER_VARIABLE, str(tmp_path / "died"))
@@ -200,6 +201,7 @@ def test_check_result_refuses_counts_of_another_search(chunk, changes):
         job(examples=40).check_result(ChunkResult(chunk.number, replace(chunk.result, **changes)))
 
 
+@pytest.mark.long
 def test_shorter_search_accepts_state_of_longer_one(tmp_path):
     longer, shorter = (job("always_right", examples) for examples in (120, 40))
     with JobState(tmp_path / "state", longer) as state:

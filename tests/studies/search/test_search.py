@@ -158,6 +158,7 @@ class WrongInALoop(ReferenceBackend):
         return inner.prepare(model)
 
 
+@pytest.mark.long
 def test_shrink_keeps_what_the_failure_needs(examples):
     is_wrong = has_verdict(replace(subject("reference"), target=WrongInALoop), Verdict.FAIL)
     in_loop = next(example for example in examples if example.operator != "ArgMax" and is_wrong(example))

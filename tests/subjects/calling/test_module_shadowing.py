@@ -56,6 +56,7 @@ def shadowing_folder(here):
 WORKERS = ("-n", "2")
 
 
+@pytest.mark.variants(1)
 @pytest.mark.parametrize(
     "how",
     [(), ("--no-isolation",), pytest.param(WORKERS, marks=pytest.mark.long), (*WORKERS, "--no-isolation")],
@@ -87,6 +88,7 @@ def own_package(here):
     return here
 
 
+@pytest.mark.variants(1)
 @pytest.mark.parametrize("how", [("acme:Backend",), ("acme:Backend", "-n", "2"), ("conformance.backend:Backend",)])
 def test_run_subject_beside_or_inside_its_own_package_conformance(own_package, process, small_corpus, how):
     (own_package / "conformance" / "backend.py").write_text(OWN_PACKAGE)
@@ -94,6 +96,7 @@ def test_run_subject_beside_or_inside_its_own_package_conformance(own_package, p
     assert (ended.status, "own package" in ended.out) == (0, True), ended.out + ended.err
 
 
+@pytest.mark.variants(1)
 @pytest.mark.parametrize("name", ["reference", "onnxruntime", "onnx-reference"])
 def test_run_registered_subject_beside_a_package_conformance(own_package, process, small_corpus, name):
     (own_package / "conformance" / "__init__.py").write_text("raise RuntimeError('imported')\n")

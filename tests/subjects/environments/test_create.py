@@ -134,6 +134,7 @@ def test_run_optimizer_release_with_options_checks_them(make, command, small_cor
     assert (ended.status, "level" in ended.err) == (2, True)
 
 
+@pytest.mark.long
 def test_run_release_with_chosen_packages_has_an_environment_of_its_own(make, command, small_corpus):
     plain, chosen = subject(wheel_index.OLD), f"{subject(wheel_index.OLD)}[with=numpy>=2]"
     assert make(plain, chosen).status == 0
@@ -144,6 +145,7 @@ def test_run_release_with_chosen_packages_has_an_environment_of_its_own(make, co
     assert command("run", "-b", "onnxruntime[with=numpy>=2]", "--data", small_corpus).status == 2
 
 
+@pytest.mark.long
 def test_blame_releases_finds_the_first_wrong_release(make, command, small_corpus, here):
     releases = (wheel_index.OLD, wheel_index.RIGHT, wheel_index.WRONG)
     assert make(*map(subject, releases)).status == 0
@@ -176,6 +178,7 @@ def test_create_old_release_has_compatible_numpy(make):
     assert environment.document.installed == installed
 
 
+@pytest.mark.variants(2)
 @pytest.mark.parametrize(
     ("release", "code", "reason"),
     [
@@ -244,6 +247,7 @@ def test_environment_removed_twice_is_removed_once(cache, index):
     assert environment_folders() == []
 
 
+@pytest.mark.variants(1)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_create_interrupted_leaves_nothing(cache, maker, make, here, monkeypatch, number):
     interrupted = maker(subject(wheel_index.WAITS))
@@ -299,6 +303,7 @@ def test_interrupted_removal_is_completed(cache, monkeypatch, default_handlers):
     assert environment_folders() == []
 
 
+@pytest.mark.long
 def test_create_replaces_environment_without_python(make, command):
     make(subject(wheel_index.RIGHT))
     (environment,) = list_environments()

@@ -108,6 +108,7 @@ LIKE_OTHERS = {"SaysFloat32", "LeavesOutPadding", "AnswersTwice", "AddsAField", 
 """Harnesses that violate the rule of another one in another way."""
 
 
+@pytest.mark.variants(18)
 @pytest.mark.parametrize(
     "name", [pytest.param(each, marks=pytest.mark.long) if each in LIKE_OTHERS else each for each in VIOLATIONS]
 )

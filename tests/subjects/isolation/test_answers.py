@@ -76,6 +76,7 @@ LONG = {
 """Attacks that take seconds; each has a smaller one of its kind."""
 
 
+@pytest.mark.variants(2)
 @pytest.mark.programs
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc/self/status is Linux")
 @pytest.mark.parametrize(

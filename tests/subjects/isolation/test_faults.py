@@ -142,6 +142,7 @@ def start(scratch):
         client_of(subject).stop()
 
 
+@pytest.mark.variants(26)
 @pytest.mark.parametrize(
     ("fault", "limits", "verdict", "phase", "message"),
     [
@@ -184,6 +185,7 @@ BROKEN = [
 ]
 
 
+@pytest.mark.variants(16)
 @pytest.mark.parametrize(("name", "limits", "verdict", "message"), BROKEN, ids=[row[0] for row in BROKEN])
 def test_isolated_protocol_violation_is_error_and_next_case_is_judged(start, case_of, name, limits, verdict, message):
     subject = start(faulty_harness(name), limits)

@@ -63,6 +63,7 @@ def chosen_by_model():
     client_of(subject).stop()
 
 
+@pytest.mark.variants(18)
 @pytest.mark.parametrize("fake", FAKES, ids=lambda fake: fake.__name__)
 def test_backend_proxy_gives_same_outcome_as_backend(chosen_by_model, case_of, fake):
     def case_for(id):

@@ -51,6 +51,7 @@ def module(here, monkeypatch):
     return module
 
 
+@pytest.mark.variants(1)
 @pytest.mark.parametrize("name", AT_START)
 def test_run_subject_that_does_not_start_has_error_for_every_case(process, module, here, small_corpus, name):
     module(name, AT_START[name])

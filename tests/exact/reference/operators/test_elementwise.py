@@ -129,6 +129,7 @@ def test_answers_accept_native_values(op_type, inputs, attributes, level):
     assert all(within(answer, output) for answer, output in given)
 
 
+@pytest.mark.variants(15)
 @pytest.mark.parametrize("op_type", ELEMENTWISE_OF_ONE)
 @given(values=st.lists(st.floats(-60, 60, width=32), min_size=1, max_size=6))
 def test_answers_accept_native_values_of_any_numbers(op_type, values):
@@ -142,6 +143,7 @@ AFTER_EXP = [
 ]
 
 
+@pytest.mark.variants(12)
 @pytest.mark.parametrize("op_type", [*AFTER_EXP, "HardSigmoid", "HardSwish", "Identity", "ReduceMax", "TopK"])
 @given(values=st.lists(st.floats(-8, 4, width=32), min_size=1, max_size=6))
 def test_answers_after_a_rounded_operand_accept_native_values(op_type, values):
