@@ -86,11 +86,10 @@ def _broadcasting(shapes: Sequence[tuple[int, ...]], result: tuple[int, ...]) ->
 
 
 def _changed(right: Answers) -> Answers:
-    """Return zeros for the numeric outputs, and vectors for the empty ones."""
+    """Return zeros or empty texts, and vectors for the empty outputs."""
     arrays = [each.expected for each in right]
-    changed = [
-        each if each.dtype == object else np.zeros_like(each).reshape(each.shape if each.size else 0) for each in arrays
-    ]
+    plain = [np.full_like(each, "") if each.dtype == object else np.zeros_like(each) for each in arrays]
+    changed = [each.reshape(each.shape if each.size else 0) for each in plain]
     return [replace(answer, expected=array) for answer, array in zip(right, changed, strict=True)]
 
 
