@@ -203,7 +203,7 @@ def chosen_onnx_cases(
             return OnnxCases(list(opset_cases(versions, progress, earlier)))
     given = node_cases(chosen)
     operators = operators_by_case(given)
-    drawn = drawn_case_seeds(None).keys()
+    drawn = {*drawn_case_seeds(None), *_typed_operators(None)}
     for name in chosen or ():
         if name not in operators.values() and name not in drawn:
             known = {*operators_by_case(node_cases()).values(), *drawn}
