@@ -22,7 +22,7 @@ import zlib
 from collections import Counter
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from itertools import chain, combinations, cycle, groupby, islice
+from itertools import chain, combinations, groupby, islice
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
@@ -548,6 +548,18 @@ TEXTS = ("", "a", "A b", "the quick brown fox", "größer", "日本", "0", "1.5"
 ASCII_OPERATORS = frozenset(("RegexFullMatch", "StringNormalizer", "StringSplit", "Tokenizer"))
 """Operators that the reference does not judge on all texts outside of ASCII."""
 
+SPLITTING_OPERATORS = frozenset(("StringSplit", "Tokenizer"))
+"""Operators that make several texts of one."""
+
+COMPARED_ATTRIBUTES = frozenset({
+    "cats_strings", "classes_strings", "keys_strings", "keys_tensor", "pool_strings", "stopwords", "value",
+    "value_strings",
+})  # fmt: skip
+"""Attributes whose texts are compared with those of an operand, or are those of a Constant."""
+
+MAX_WORDS = 3
+"""Number of texts of attributes in one text of a model that splits texts."""
+
 NUMBERS = ("0", "1.5", "-2")
 """Texts of a map whose texts are cast to numbers."""
 
@@ -558,28 +570,40 @@ MAX_OWN_TEXTS = 64
 def random_texts(
     seed: str, shape: Sequence[int], nodes: Iterable[onnx.NodeProto], others: Sequence[str] = TEXTS
 ) -> Array:
-    """Return a pseudo-random tensor of strings: texts of nodes' attributes, and others.
+    """Return a pseudo-random tensor of strings: each second is one that a node compares with, and the first, too.
 
-    All are of ASCII if the reference judges a node on these only, and there are such ones.
+    Where a node splits texts, such a string can have several texts. All are of ASCII if the reference judges a node on
+    these only, and there are such ones.
     """
     nodes = list(nodes)
-    found: dict[str, None] = {}
-    own = (
-        (node.op_type, text)
+    operators = {node.op_type for node in nodes}
+    own = _compared_texts(nodes)
+    if len(own) > 1 and not operators.isdisjoint(SPLITTING_OPERATORS):
+        own.append(" ".join(reversed(own[:MAX_WORDS])))
+    kinds = [own or [*others] or [*TEXTS], [*others] or own or [*TEXTS]]
+    if not operators.isdisjoint(ASCII_OPERATORS):
+        kinds = [[text for text in texts if text.isascii()] or texts for texts in kinds]
+    places = pseudo_random_array(seed, shape, np.float64, 0.0, 1.0)
+    chosen = ((kinds[number % 2], place) for number, place in enumerate(places.flat))
+    return object_array((texts[min(int(place * len(texts)), len(texts) - 1)] for texts, place in chosen), shape)
+
+
+def _compared_texts(nodes: Iterable[onnx.NodeProto]) -> list[str]:
+    """Return the first texts of the attributes with which nodes compare, each once; a stop word also in other case."""
+    given = (
+        (attribute.name, text)
         for node in nodes
         for attribute in node.attribute
+        if attribute.name in COMPARED_ATTRIBUTES
         for text in (*attribute.strings, *attribute.t.string_data)
     )
-    for op_type, content in islice(own, MAX_OWN_TEXTS):
+    found: dict[str, None] = {}
+    for name, content in islice(given, MAX_OWN_TEXTS):
         with suppress(UnicodeDecodeError):
             found[content.decode()] = None
-            if op_type == "StringNormalizer":
+            if name == "stopwords":
                 found[content.decode().swapcase()] = None
-    texts = [*others, *islice(cycle(found), max(len(found), len(others)))] or [*TEXTS]
-    if any(node.op_type in ASCII_OPERATORS for node in nodes):
-        texts = [text for text in texts if text.isascii()] or texts
-    places = pseudo_random_array(seed, shape, np.float64, 0.0, float(len(texts)))
-    return object_array((texts[min(int(place), len(texts) - 1)] for place in places.flat), shape)
+    return [*found]
 
 
 def _make_input(

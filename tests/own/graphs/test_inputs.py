@@ -375,6 +375,33 @@ def test_texts_of_inputs_are_of_ascii_if_a_node_is_judged_on_these_only(op_type:
     assert all(text.isascii() for text in drawn) == (op_type == "StringNormalizer")
 
 
+@pytest.mark.parametrize(
+    ("op_type", "attribute", "domain"),
+    [
+        ("TfIdfVectorizer", "pool_strings", ""),
+        ("LabelEncoder", "keys_strings", "ai.onnx.ml"),
+        ("CategoryMapper", "cats_strings", "ai.onnx.ml"),
+        ("StringNormalizer", "stopwords", ""),
+    ],
+)
+def test_first_text_of_an_input_is_one_that_a_node_compares_with(op_type: str, attribute: str, domain: str) -> None:
+    words = [f"word {number}" for number in range(50)]
+    node = helper.make_node(op_type, ["X"], ["Y"], domain=domain, **{attribute: words})
+    labels = helper.make_node("ZipMap", ["Y"], ["Z"], domain="ai.onnx.ml", classlabels_strings=["label"] * 50)
+    for seed in range(20):
+        first, *_, last = random_texts(str(seed), (2,), [node, labels])
+        assert first.lower() in words
+        assert last not in [*words, "label"]
+
+
+def test_text_of_a_model_that_splits_texts_has_several_words() -> None:
+    words = ["the", "cat", "sat"]
+    vocabulary = helper.make_node("TfIdfVectorizer", ["S"], ["Y"], pool_strings=words)
+    split = helper.make_node("StringSplit", ["X"], ["S", "N"])
+    drawn = {*random_texts("0", (100,), [split, vocabulary]).flat}
+    assert {"the", "sat cat the"} <= drawn
+
+
 BRANCHES = (
     "(float[2] X, {type} rate) => (float[2] Y) <float[3] Three = {{1, 2, 3}}> {{ {condition}"
     " Y = If (C) <then_branch = t () => (float[2] T) {{ T = {then} }},"

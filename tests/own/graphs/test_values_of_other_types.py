@@ -255,7 +255,7 @@ def test_strings_of_a_tensor_keep_their_ends_and_their_size(tmp_path: Path) -> N
 
 def test_random_strings_are_those_of_the_model_too(model: LoadedModel) -> None:
     (array,) = make_inputs(model.original.graph, {"n": (500,)}, 0).arrays
-    assert {"größer", "klein", ""} <= set(array)
+    assert {"größer", "a", ""} <= set(array)
     assert array.tolist() == make_inputs(model.original.graph, {"n": (500,)}, 0).arrays[0].tolist()
 
 
