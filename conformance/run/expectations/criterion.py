@@ -22,7 +22,6 @@ from conformance.run.expectations.criterion_settings import Standing, failure_wo
 from conformance.run.expectations.support import SupportCounter
 from conformance.run.results.failure_groups import ELEMENT_TYPES, location_file
 from conformance.run.results.outcome_counts import is_known_failure
-from conformance.run.results.records import Result
 from conformance.run.results.results_file import UnexpectedKind, unexpected_kind, unnamed_checks
 from conformance.run.results.wrong_elements import is_wrong_otherwise, wrong_words
 from conformance.subjects.calling.subject_names import SubjectKind
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     from conformance.run.expectations.criterion_settings import CriterionSettings
     from conformance.run.expectations.expectations_file import Expectation, Expectations
     from conformance.run.expectations.support import Support
-    from conformance.run.results.records import CaseRecord, Expected, Judged, ResultRow
+    from conformance.run.results.records import CaseRecord, Expected, Judged, Result, ResultRow
 
 
 @dataclass(frozen=True)
@@ -117,8 +116,8 @@ class UnexpectedGroup:
         verdict: the verdict of the results.
         location: location of the entry in an expectations file that the results contradict; the file alone for
             `PASSES` and `OTHER_CAUSE`; empty if there is none.
-        expected: the verdict in the entry or in the baseline, the violated checks that the entry does not list, or how
-            the failure differs from the one of the entry.
+        expected: the verdict in the entry or in the baseline, the violated checks that the entry does not list, or the
+            mutant of the entry, whose outputs the failure does not have.
     """
 
     kind: UnexpectedKind
@@ -180,7 +179,7 @@ _ENTRY_PREDICATES = {
     UnexpectedKind.PASSES: "{verb} {on}, {expected} expected: remove {them} from the file",
     UnexpectedKind.DIFFERS: "{verb} {on}, {expected} expected: change the verdict",
     UnexpectedKind.VIOLATES: "{verb} {on} by {expected} too: write an entry with the reason",
-    UnexpectedKind.OTHER_CAUSE: "{verb} {on}, but {expected}: write an entry with the reason",
+    UnexpectedKind.OTHER_CAUSE: "{verb} {on} otherwise than listed{expected}: write another entry",
 }
 """The predicate of a reason, if results contradict an entry of an expectations file."""
 
@@ -382,10 +381,8 @@ class PassCriterion:
             case UnexpectedKind.VIOLATES:
                 meant = ", ".join(unnamed_checks(result, self.settings.level, expected.checks if expected else ()))
             case UnexpectedKind.OTHER_CAUSE if expected:
-                location = location_file(location)
-                found = ", ".join(sorted(wrong_words(result))) if isinstance(result, Result) else "others"
-                others = f"the wrong elements are {found}, where the entry lists {', '.join(expected.wrong)}"
-                meant = f"not as {expected.mutants[0]}" if expected.mutants else others
+                location = location_file(location)  # one reason for all cases of a cause
+                meant = f", not as {expected.mutants[0]}" if expected.mutants else ""
         family = facts().family
         if self._kinds.get(subject) == SubjectKind.BACKEND:
             family = backend_family_titles().get(family, family)

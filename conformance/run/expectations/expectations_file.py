@@ -287,11 +287,14 @@ def read_expectations_text(path: Path) -> str:
     if path.suffix == ".jsonl" and path.is_file():
         raise ExpectationsError("is-results", path=path)
     try:
-        return read_input(path, MAX_FILE_BYTES).decode("utf-8-sig")
+        text = read_input(path, MAX_FILE_BYTES).decode("utf-8-sig")
     except OSError as error:
         raise ExpectationsError("cannot-read", path=path, reason=error.strerror) from None
-    except UnicodeDecodeError as error:
-        raise ExpectationsError("malformed.toml", name=path, error=error) from None
+    except UnicodeDecodeError:
+        raise ExpectationsError("malformed.binary", path=path) from None
+    if text.lstrip().startswith("{"):  # JSON, which is never TOML
+        raise ExpectationsError("is-results", path=path)
+    return text
 
 
 def parse_expectations(text: str, name: str) -> Expectations:

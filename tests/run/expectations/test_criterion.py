@@ -202,6 +202,21 @@ class TestExpectedChecks:
         result = make_result(level=MUST, verdict=FAIL, expected=texts, checks=checks)
         return criterion.assess(result, lambda: ADAM), criterion
 
+    def test_failures_with_other_wrong_elements_are_one_reason(self):
+        criterion = new_criterion(entries=[expecting("test_x"), expecting("test_y")])
+        for case, wrong in (("test_x", "far"), ("test_y", "zero")):
+            expected = {
+                "verdict": "fail",
+                "reason": "known",
+                "location": f"acme.toml:{len(wrong)}",
+                "wrong": [wrong],
+                "has_other_cause": True,
+            }
+            result = make_result(case=case, level=MUST, verdict=FAIL, expected=expected)
+            assert not criterion.assess(result, lambda: ADAM)
+        (reason,) = reasons(criterion)
+        assert reason.startswith("acme.toml: 2 cases")
+
     @pytest.mark.parametrize(("verdict", "is_expected"), [(PASS, True), (CRASH, True), (FAIL, False)])
     def test_intermittent_failure_may_pass_but_not_fail_in_another_way(self, verdict, is_expected):
         expected = {"verdict": "crash", "reason": "known", "location": "acme.toml:3", "intermittent": True}

@@ -138,6 +138,13 @@ def test_many_names_of_cases_are_read_and_found(file):
     assert entry.cases_of_each(["test_0", "test_adam_t0"])[:3] == [{"test_adam_t0"}, {"test_0"}, set()]
 
 
+def test_file_that_is_no_text_or_json_is_no_expectations_file(file):
+    with assert_raises("expectations.malformed", file(b"\x08\x84")):
+        read_expectations(file(b"\x08\x84"))
+    with assert_raises("expectations.is-results", file('{"format": 1}'), "update-expectations"):
+        read_expectations(file('{"format": 1}'))
+
+
 def test_byte_order_mark_is_ignored(file):
     assert read_expectations(file(b"\xef\xbb\xbf" + WHOLE.encode())).subject == "acme"
 
