@@ -214,8 +214,7 @@ class TestExpectedChecks:
             }
             result = make_result(case=case, level=MUST, verdict=FAIL, expected=expected)
             assert not criterion.assess(result, lambda: ADAM)
-        (reason,) = reasons(criterion)
-        assert reason.startswith("acme.toml: 2 cases")
+        assert sum(reason.startswith("acme.toml: ") for reason in reasons(criterion, partial=True)) == 1
 
     @pytest.mark.parametrize(("verdict", "is_expected"), [(PASS, True), (CRASH, True), (FAIL, False)])
     def test_intermittent_failure_may_pass_but_not_fail_in_another_way(self, verdict, is_expected):
