@@ -623,9 +623,9 @@ MAX_LOSSES = 100
 def _lost_accuracy(matched: SecondModel) -> list[LostAccuracy]:
     found = []
     for each in matched.losses[:MAX_LOSSES]:
-        node = matched.maker_of(each.name)
+        node = matched.losing_node(each.name)
         if node is not None:
-            named = ReducedNode(node.op_type, node.domain, node.name or each.name)
+            named = ReducedNode(node.op_type, node.domain, node.name or next(iter(node.output), each.name))
             found.append(LostAccuracy(named, each.name, each.own, each.since_inputs))
     return found
 

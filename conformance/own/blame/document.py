@@ -73,7 +73,7 @@ class ReducedNode(_Part):
 
 
 class LostAccuracy(_Part):
-    """The errors at a value that two models have; for the errors see `ValueLoss`, and `node` computes the value."""
+    """The errors at a value that two models have; for the errors see `ValueLoss`, and `node` causes them."""
 
     node: ReducedNode
     value: str

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,11 +18,20 @@ from onnx import helper
 
 from conformance.base.errors import ModelError, UsageError
 from conformance.base.serialization.printable_text import one_line
+from conformance.exact.judgement.rewrite_effects import COPIES
 from conformance.exact.models.arrays import dtype_of, have_same_bits, is_floating, type_name
-from conformance.exact.models.graphs import copy_of, find_producers, is_operator, names_in_model, names_taken_by
+from conformance.exact.models.graphs import (
+    constant_names,
+    copy_of,
+    find_producers,
+    is_operator,
+    names_in_model,
+    names_taken_by,
+)
 from conformance.exact.models.input_files import constant_node_values, required_input_names, required_inputs
 from conformance.exact.models.model_validity import open_outputs
 from conformance.exact.models.renaming import FreshNames, renamed_copy
+from conformance.exact.reference.enclosures.exact import MOVEMENT
 from conformance.own.blame.value_matching import ValueLoss, ValueMatching
 from conformance.own.graphs.cutting import GraphParts, without_unused
 from conformance.own.graphs.reading import LoadedModel, in_common_folder
@@ -29,12 +39,16 @@ from conformance.own.graphs.tensor_borders import with_tensor_inputs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
     from pathlib import Path
 
     from conformance.exact.models.arrays import Array
     from conformance.own.blame.value_matching import Run
     from conformance.own.graphs.fed_model import FedModel
     from conformance.own.graphs.model_inputs import InputSet
+
+KEEPING_OPERATORS = MOVEMENT | COPIES | {"Clip", "Max", "MaxPool", "Min"}
+"""Operators that lose no accuracy: each result is an element of an operand, or one with another sign."""
 
 
 @dataclass(frozen=True)
@@ -202,6 +216,7 @@ class SecondModel:
         self._parts = GraphParts(models.second.prepared)
         self._interface = _interface(models.first.original)
         self._own_names: dict[str, str] = {}
+        self._matched: frozenset[str] = frozenset()
         self.losses: list[ValueLoss] = []
 
     @property
@@ -226,10 +241,42 @@ class SecondModel:
         for new, old in zip(renamed.graph.node, own.graph.node, strict=True):
             self._own_names |= zip(new.output, old.output, strict=True)
         self._parts = GraphParts(renamed)
+        self._matched = frozenset(pairs.values()) | ends
 
-    def maker_of(self, name: str) -> onnx.NodeProto | None:
-        """Return the node of the first model that computes a value."""
-        return next((node for node in self._first.graph.node if name in node.output), None)
+    def losing_node(self, name: str) -> onnx.NodeProto | None:
+        """Return the node to which the error of the step that ends at a matched value belongs.
+
+        It is the last node of the first model in the step that changes numbers. If no such node takes a constant, which
+        can differ, it is the first node of an operator that only the second model has there: a Flatten or a Softmax
+        after a QuantizeLinear loses nothing. Its results have the names of the second model.
+        """
+        first, second = (self._step_to(graph, name) for graph in (self._first.graph, self._parts.model.graph))
+        computing = [node for node in first if not is_operator(node, *KEEPING_OPERATORS)]
+        known = {(node.domain, node.op_type) for node in computing}
+        others = (node for node in second if (node.domain, node.op_type) not in known)
+        added = next((node for node in others if not is_operator(node, *KEEPING_OPERATORS)), None)
+        if added is None or not self._constants.isdisjoint(taken for node in computing for taken in node.input):
+            return next(reversed(computing or first), None)
+        named = copy_of(added)
+        named.output[:] = map(self.own_name, added.output)
+        return named
+
+    @cached_property
+    def _constants(self) -> AbstractSet[str]:
+        """The names of the constants of the first model."""
+        return {*constant_names(self._first.graph), *constant_node_values(self._first.graph)}
+
+    def _step_to(self, graph: onnx.GraphProto, name: str) -> list[onnx.NodeProto]:
+        """Return the nodes of a graph from the matched values before a value up to the value, in their order."""
+        makers = find_producers(graph)
+        step: set[int] = set()
+        pending = [name]
+        while pending:
+            number = makers.get(pending.pop())
+            if number is not None and number not in step:
+                step.add(number)
+                pending += [each for each in names_taken_by(graph.node[number]) if each not in self._matched]
+        return [graph.node[number] for number in sorted(step)]
 
     def own_name(self, name: str) -> str:
         """Return the name in the second model of a value of a part of it."""

@@ -266,6 +266,21 @@ def test_steps_that_lose_accuracy_are_ordered_by_their_own_error(tmp_path: Path,
     assert losses[1]["since_inputs"] == losses[1]["own"]
 
 
+@pytest.mark.parametrize(
+    ("node", "named"), [("Flatten(c)", "q"), ("Softmax(c)", "q"), ("Relu(c)", "q"), ("MatMul(c, W)", "e")]
+)
+def test_error_of_a_step_belongs_to_the_node_that_rounds(tmp_path: Path, command: Any, node: str, named: str) -> None:
+    head = '<ir_version: 10, opset_import: ["" : 21]> g (float[3,4] X) => (float[3,4] Y)'
+    head += " <float s = {0.0625}, int8 z = {0}, float[4, 4] W = {1, 0, 0, 1, 0, 1, 1, 0, 0, 1, 1, 1, 1, 0, 1, 0}>"
+    rounded = node.replace("(c", "(d")
+    paths = [tmp_path / "first.onnx", tmp_path / "second.onnx"]
+    texts = f"e = {node}", f"q = QuantizeLinear(c, s, z) d = DequantizeLinear(q, s, z) e = {rounded}"
+    for path, step in zip(paths, texts, strict=True):
+        onnx.save(onnx.parser.parse_model(f"{head} {{ c = Sin(X) {step} Y = Exp(e) }}"), path)
+    _, steps = blame(command, tmp_path, *paths)
+    assert [each["node"]["name"] for each in steps["reduction"]["losses"]] == [named]
+
+
 @pytest.mark.parametrize("element_type", [-1, 99])
 def test_output_of_an_unknown_type_is_refused(tmp_path: Path, command: Any, element_type: int) -> None:
     first = write(tmp_path / "first.onnx")
