@@ -7,7 +7,7 @@ Empty lines separate the paragraphs of a text. The first line of a paragraph say
   the family has only the fragments and levels from before the first such family.
 - `table NAME`: rows of cells, with `|` between the cells. The first row has the names of the columns.
 - `factors NAME`: a table with the rows of a covering array. Lines `FACTOR: LEVELS` give its factors. With `alone` after
-  the name, the rows of `_rows_around_first` have no pairs of levels; with `paired`, they have all.
+  the name, the rows of `_rows_around_first` have no pairs of levels; with `paired`, all of the first factor.
 - `levels FACTOR`: a table whose first column has the levels of a factor, which is a column of other tables.
 - `$NAME`: a fragment. `$NAME` stands for its lines in all paragraphs after it.
 - `NAME: TITLE`: a case.
@@ -63,7 +63,7 @@ from generators.eliminate_nop_monotone_argmax.pass_scenario import (
 from generators.generated_values import permuted_quarters
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     import onnx
@@ -272,7 +272,7 @@ CONDITION = "condition"
 """The factor whose levels, besides the first, make a rewrite wrong whatever the other levels are."""
 
 PAIRED_LEVELS = {"alone": 0, "": 2, "paired": None}
-"""By the word of a table: the number of levels of a factor, from the first one, that are in pairs with others."""
+"""By the word of a table: the number of levels of a factor, from the first one, that are in pairs; None for all."""
 
 VALUES = "values"
 """The factor of the elements of the inputs. The first are ordinary: they leave no result undetermined."""
@@ -287,7 +287,8 @@ def _rows_around_first(factors: Mapping[str, Sequence[str]], paired_levels: int 
 
     Args:
         factors: the levels of each factor.
-        paired_levels: number of levels of a factor that are in pairs; None for all.
+        paired_levels: number of levels of a factor that are in pairs; None for all pairs of the first factor, each in
+            a row in which the other factors have their first levels.
     """
     first = {factor: levels[0] for factor, levels in factors.items()}
     fits = {factor: levels for factor, levels in factors.items() if factor not in (CONDITION, VALUES)}
@@ -295,7 +296,11 @@ def _rows_around_first(factors: Mapping[str, Sequence[str]], paired_levels: int 
     alone = [{**first, factor: level} for factor, levels in fits.items() for level in levels]
     paired = {factor: levels[:paired_levels] for factor, levels in fits.items()}
     known = [{each: row[each] for each in fits} for row in alone if all(row[each] in paired[each] for each in fits)]
-    pairs = covering_array(FamilyDeclaration(paired), known) if paired_levels != 0 else ()
+    if paired_levels is None:
+        others = [{factor: level} for factor in [*fits][1:] for level in fits[factor]]
+        pairs: Iterable[Row] = [{main: level, **other} for level in fits[main] for other in others]
+    else:
+        pairs = covering_array(FamilyDeclaration(paired), known) if paired_levels else ()
     rows = [
         *alone,
         *({**first, VALUES: each, main: level} for each in factors.get(VALUES, ()) for level in fits[main]),

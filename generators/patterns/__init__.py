@@ -53,7 +53,7 @@ TEXTS = (
 """The texts with the families, in order."""
 
 
-FAMILY_PARTS = 4
+FAMILY_PARTS = 6
 SITUATED_PARTS = 10
 """The most models that become one case: of families, in rows that vary the pattern, and of models in a situation."""
 
