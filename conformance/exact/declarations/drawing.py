@@ -163,6 +163,7 @@ def draw_node(
     edits: Mapping[str, Mapping[int, float]] | None = None,
     given: Mapping[str, Any] | None = None,
     size_of: SizeOf | None = None,
+    most_elements: int = MAX_SIZED_ELEMENTS,
 ) -> DrawnNode:
     """Return the node of a seed. Equal arguments give equal nodes.
 
@@ -174,12 +175,14 @@ def draw_node(
         given: the attributes; None to draw them. The declaration that is taken should fit them, see
             `conformance.exact.declarations.given_attributes`.
         size_of: returns the size to take for a name, `r` for the rank, from the one that would be drawn.
+        most_elements: the largest number of elements of an operand, before they are drawn.
 
     Raises:
         UsageError: the operator has no declaration.
-        InvalidNodeError: onnx's full check rejects the node, or no option of an attribute has a given value.
+        InvalidNodeError: an operand has more elements, onnx's full check rejects the node, or no option of an attribute
+            has a given value.
     """
-    return _Draft(operator, seed, chosen or {}, edits or {}, given, size_of).complete()
+    return _Draft(operator, seed, chosen or {}, edits or {}, given, size_of, most_elements).complete()
 
 
 @dataclass
@@ -192,6 +195,7 @@ class _Draft:
     edits: Mapping[str, Mapping[int, float]]
     given: Mapping[str, Any] | None = None
     size_of: SizeOf | None = None
+    most_elements: int = MAX_SIZED_ELEMENTS
     choices: dict[str, Choice] = field(default_factory=dict)
     attributes: dict[str, Any] = field(default_factory=dict)
     operands: dict[str, Array] = field(default_factory=dict)
@@ -483,6 +487,8 @@ class _Draft:
         kind = kinds[self.choose(f"kind of {name}", shown) if len(kinds) > 1 else 0]
         for each in repeated:
             shape = self.shape(operand.shape, each)
+            if prod(shape) > self.most_elements:
+                raise InvalidNodeError(f"{self.operator}: too many elements")
             array = self.elements(each, kind, dtype, shape)
             if isinstance(kind, Rule) and kind.shape:
                 shape = [array.size]  # a shape with fewer axes is a shorter list

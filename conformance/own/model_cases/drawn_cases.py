@@ -417,12 +417,14 @@ def _case_of_size(
 def _nodes_of_size(operator: str, chosen: Mapping[str, int], what: str, size_of: SizeOf) -> Iterator[DrawnNode]:
     """Yield some drawn nodes of a rank or with a long axis, those whose attribute or operand names the axis first."""
     length = FAR_AXIS if what.startswith("far") else LONG_AXIS if what.startswith("long") else 0
+    most = MAX_LONG_ELEMENTS.get(length, MAX_ELEMENTS)
     named = 0
     others: list[DrawnNode] = []
     for attempt in range(LONG_ATTEMPTS if length == LONG_AXIS else ATTEMPTS):
         with suppress(InvalidNodeError):
             own = partial(_small_size, size_of) if length and attempt % 2 == 0 else size_of
-            drawn = draw_node(operator, f"sizes/{what}/{attempt}", chosen, size_of=own)
+            seed = f"sizes/{what}/{attempt}"
+            drawn = draw_node(operator, seed, chosen, size_of=own, most_elements=most)
             if what == "same_input":
                 drawn = _with_same_input(drawn)
             shapes = [array.shape for array in drawn.operands.values()]
@@ -434,7 +436,7 @@ def _nodes_of_size(operator: str, chosen: Mapping[str, int], what: str, size_of:
                 has_size = any(shape.count(EQUAL_SIZE) > 1 for shape in shapes)
             else:
                 has_size = max(map(len, shapes), default=0) >= HIGH_RANKS[0]
-            if has_size and element_count(drawn) <= MAX_LONG_ELEMENTS.get(length, MAX_ELEMENTS):
+            if has_size and element_count(drawn) <= most:
                 if not length or _is_along_axis(drawn, length):
                     named += 1
                     yield drawn

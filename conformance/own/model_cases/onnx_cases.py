@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections import Counter
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib import import_module
@@ -38,7 +39,13 @@ from conformance.exact.models.graphs import all_nodes, subgraphs_of
 from conformance.exact.models.input_files import DeclaredInput, fed_input_names, initializer_arrays
 from conformance.exact.models.model_validity import model_violation
 from conformance.exact.reference.node_enclosures import NodeScope, answer_of, enclose, outputs_of_model, round_each_node
-from conformance.exact.reference.numbers.enclosure import Enclosure, Tensor, admissible_mask, hull
+from conformance.exact.reference.numbers.enclosure import (
+    Enclosure,
+    Tensor,
+    admissible_mask,
+    hull,
+    without_strict_bounds,
+)
 from conformance.exact.reference.oracle import EVALUATION_ERRORS, Answer, evaluate, quiet_evaluation
 from conformance.own.graphs.intermediate_values import RANDOM_OPERATORS
 from conformance.own.graphs.tensor_borders import with_tensors
@@ -424,7 +431,7 @@ def answers_of_model(
     Raises:
         Unsupported: the reference has no answer, or none for more than half of the elements of an output.
     """
-    with quiet_evaluation():
+    with quiet_evaluation(), without_strict_bounds() if level is Level.MUST else nullcontext():
         expected = enclose_outputs(model, inputs)
         if level is Level.SHOULD:
             expected = [each.should or each if isinstance(each, Enclosure) else each for each in expected]

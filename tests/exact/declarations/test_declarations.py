@@ -203,3 +203,9 @@ def test_attributes_that_disagree_and_other_operators_have_no_splits():
     other = helper.make_node("Scaler", ["X"], ["Y"], domain="ai.onnx.ml", offset=[0.0], scale=[1.0])
     X = np.ones((4, 3), np.float32)
     assert reach_splits(other, X, element_bits("rows", (4, 1))) is X
+
+
+def test_draw_node_of_more_elements_than_the_caller_wants_is_refused() -> None:
+    assert draw_node("Abs", "x", {"rank": 0}, size_of=lambda _, size: size, most_elements=100)
+    with pytest.raises(InvalidNodeError):
+        draw_node("Abs", "x", {"rank": 0}, size_of=lambda name, size: size if name == "r" else 101, most_elements=100)

@@ -12,7 +12,7 @@ from conformance.base.verdicts import Unsupported
 from conformance.exact.models.arrays import array_of
 from conformance.exact.reference.enclosures import ENCLOSURES, enclose_node, is_supported
 from conformance.exact.reference.nodes import Node, attribute_values
-from conformance.exact.reference.numbers.enclosure import Enclosure
+from conformance.exact.reference.numbers.enclosure import Enclosure, without_strict_bounds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -342,6 +342,16 @@ def test_bounds_of_level_should_of_a_long_chain_need_no_deep_recursion() -> None
     assert isinstance(result, Enclosure)
     assert result.should is not None
     assert 0 < result.should.error[0] < np.inf
+
+
+def test_bounds_of_level_must_alone_are_the_same() -> None:
+    X = np.float32([0.1, 0.2])
+    (both,) = enclose_node(make_node("Sigmoid"), [X])
+    with without_strict_bounds():
+        (must,) = enclose_node(make_node("Sigmoid"), [X])
+    assert (both.error == must.error).all()
+    assert must.should is None
+    assert both.should is not None
 
 
 @pytest.mark.parametrize(

@@ -65,6 +65,7 @@ ROUNDOFF = 2.0**-53
 SMALLEST_SQUARED = 2.0**-480
 """Below it, the square of a double loses digits or is 0."""
 
+_HAS_STRICT: ContextVar[bool] = ContextVar("_HAS_STRICT", default=True)
 _LEVEL = ContextVar("level", default=Level.MUST)
 _READ_AS: ContextVar[frozenset[str]] = ContextVar("reading", default=frozenset())
 
@@ -82,6 +83,21 @@ def judged_at(level: Level) -> Iterator[None]:
 def current_level() -> Level:
     """Return the level for which enclosures are computed."""
     return _LEVEL.get()
+
+
+@contextmanager
+def without_strict_bounds() -> Iterator[None]:
+    """Compute no bounds of level `should` in the block, because the caller reads those of level `must` alone."""
+    token = _HAS_STRICT.set(False)
+    try:
+        yield
+    finally:
+        _HAS_STRICT.reset(token)
+
+
+def has_strict_bounds() -> bool:
+    """Return whether enclosures have the bounds of level `should` too."""
+    return _HAS_STRICT.get()
 
 
 def is_strict() -> bool:
