@@ -65,10 +65,12 @@ class Operands:
     Args:
         part: the part, with its final sizes.
         has_values: whether constants have the elements of the model. Otherwise they are canonical.
+        in_pairs: whether each pair of kinds of hard elements of two operands occurs.
     """
 
-    def __init__(self, part: Part, *, has_values: bool) -> None:
+    def __init__(self, part: Part, *, has_values: bool, in_pairs: bool = True) -> None:
         self._part = part
+        self._in_pairs = in_pairs
         self._has_values = has_values
         self._nodes = [*inner_nodes(part.model, part.nodes)] if part.is_nested else part.nodes
         self._base = {name: self._ordinary(name) for name in part.operands}
@@ -84,12 +86,8 @@ class Operands:
     def _fed(self) -> dict[str, Array]:
         return {name: self._base[name] for name, value in self._part.operands.items() if not value.is_constant}
 
-    def data_sets(self, *, in_pairs: bool = True) -> Iterator[dict[str, Array]]:
-        """Yield the elements of the other operands: those on the user's inputs, ordinary, hard and sparse ones.
-
-        Args:
-            in_pairs: whether each pair of kinds of hard elements of two operands occurs.
-        """
+    def data_sets(self) -> Iterator[dict[str, Array]]:
+        """Yield the elements of the other operands: those on the user's inputs, ordinary, hard and sparse ones."""
         own = {name: value.array for name, value in self._part.operands.items() if value.is_given}
         if own:
             yield {name: own.get(name, array) for name, array in self._fed.items()}  # type: ignore[misc]
@@ -97,7 +95,7 @@ class Operands:
             yield self._fed
         variants = self._control_variants
         yield from ({**self._fed, **each} for each in variants)
-        for probes in self._probes(in_pairs=in_pairs):
+        for probes in self._probes():
             hard = self._hard_data_set(probes)
             yield hard
             yield from ({**hard, **each} for each in variants)
@@ -107,9 +105,9 @@ class Operands:
             yield from map(self._drawn_data_set, range(MAX_DRAWS))
 
     def data_set_count(self) -> int:
-        """Return the number of data sets in pairs, without their elements."""
+        """Return the number of data sets, without their elements."""
         has_own = any(value.is_given for value in self._part.operands.values())
-        probes = len(self._probes(in_pairs=True))
+        probes = len(self._probes())
         variants = len(self._control_variants)
         return has_own + self._has_ordinary + variants + probes * (1 + variants) + self._has_sparse
 
@@ -156,7 +154,7 @@ class Operands:
                 found.setdefault(name, (node, kind))
         return found
 
-    def _probes(self, *, in_pairs: bool) -> list[dict[str, int]]:
+    def _probes(self) -> list[dict[str, int]]:
         """Return the numbers of probes of the operands, so that each probe, or each pair of two operands, occurs."""
         if not self.kinds:
             return []
@@ -164,8 +162,8 @@ class Operands:
             return [dict.fromkeys(self.kinds, probe) for probe in REGION_PROBES]
         counts = {name: self._modes(name, kind) for name, (_, kind) in self.kinds.items()}
         is_small = len(counts) <= MAX_PAIRED_OPERANDS
-        if len(counts) == 1 or not in_pairs or not is_small:
-            rounds = [n for n in range(max(counts.values())) if (in_pairs and is_small) or n in SINGLE_PROBES]
+        if len(counts) == 1 or not self._in_pairs or not is_small:
+            rounds = [n for n in range(max(counts.values())) if (self._in_pairs and is_small) or n in SINGLE_PROBES]
             return [{name: number % count for name, count in counts.items()} for number in rounds]
         return [dict(zip(counts, row, strict=True)) for row in _pairwise_rows(tuple(counts.values()))]
 
@@ -255,4 +253,4 @@ def hard_data_sets(part: Part) -> Iterator[dict[str, Array]]:
     free = {name for name, (_, kind) in Operands(part, has_values=True).kinds.items() if isinstance(kind, str)}
     if free:
         values = {name: replace(each, array=None) if name in free else each for name, each in part.operands.items()}
-        yield from Operands(replace(part, operands=values), has_values=True).data_sets(in_pairs=False)
+        yield from Operands(replace(part, operands=values), has_values=True, in_pairs=False).data_sets()

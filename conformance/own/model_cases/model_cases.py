@@ -59,7 +59,7 @@ from conformance.own.graphs.model_inputs import (
 from conformance.own.graphs.nested_nodes import calls_in, values_of_node
 from conformance.own.graphs.tensor_borders import has_other_inputs, with_tensor_inputs
 from conformance.own.model_cases.case_operands import Operands
-from conformance.own.model_cases.case_reduction import LAST_STEPS, STEPS, reduced_part
+from conformance.own.model_cases.case_reduction import LAST_STEPS, STEPS, Step, reduced_part
 from conformance.own.model_cases.earlier_answers import CaseComputation, EarlierAnswers
 from conformance.own.model_cases.parts import Part, part_of_nodes
 from conformance.own.model_cases.region_cases import PRODUCTS, Regions
@@ -389,6 +389,17 @@ def _sized(part: Part, earlier: EarlierAnswers, *, has_values: bool) -> _Sized |
         return reason
 
 
+_CHOICES: list[tuple[Step | None, int, bool]] = [
+    *((step, MAX_CASE_ELEMENTS, True) for step in (None, *STEPS)),
+    *((step, MAX_LARGE_CASE_ELEMENTS, True) for step in reversed(STEPS)),
+    *((step, MAX_CASE_ELEMENTS, True) for step in LAST_STEPS),
+    (None, MAX_LARGE_CASE_ELEMENTS, True),
+    *((step, MAX_LARGE_CASE_ELEMENTS, False) for step in (None, *STEPS, *LAST_STEPS)),
+]
+"""The reductions that are tried in turn, each with the largest number of elements, and with whether all pairs of kinds
+of hard elements occur: those of a node with many operands are many."""
+
+
 def _choose_sizes(part: Part, earlier: EarlierAnswers, *, has_values: bool) -> _Sized | Unsupported:
     if len(part.operands) + len(part.results) > MAX_CASE_TENSORS:  # a sequence is made of tensors
         return Unsupported(_TOO_MANY)
@@ -397,11 +408,8 @@ def _choose_sizes(part: Part, earlier: EarlierAnswers, *, has_values: bool) -> _
     reason = Unsupported("its tensors are large, and their sizes cannot be reduced")
     if not all(_has_page(node, part.model) for node in part.tested):
         return Unsupported("onnx has no schema of the operator, and the suite no reference")
-    made: dict[str, Operands] = {}  # several steps give the same sizes
-    steps = [(step, MAX_CASE_ELEMENTS) for step in (None, *STEPS)]
-    steps += [(step, MAX_LARGE_CASE_ELEMENTS) for step in reversed(STEPS)]
-    steps += [(step, MAX_CASE_ELEMENTS) for step in LAST_STEPS]
-    for step, limit in (*steps, (None, MAX_LARGE_CASE_ELEMENTS)):
+    made: dict[tuple[str, bool], Operands] = {}  # several steps give the same sizes
+    for step, limit, in_pairs in _CHOICES:
         smaller = reduced_part(part, step) if step else part
         if smaller is None or _elements(smaller) > limit:
             continue
@@ -412,8 +420,9 @@ def _choose_sizes(part: Part, earlier: EarlierAnswers, *, has_values: bool) -> _
             continue
         try:
             with quiet_evaluation():
-                operands = made.get(smaller.configuration) or Operands(smaller, has_values=has_values)
-                made[smaller.configuration] = operands
+                key = (smaller.configuration, in_pairs)
+                operands = made.get(key) or Operands(smaller, has_values=has_values, in_pairs=in_pairs)
+                made[key] = operands
                 if _elements(smaller, operands.data_set_count()) > limit:
                     continue
                 ordinary = next(operands.data_sets())

@@ -189,7 +189,7 @@ class TypedTensors:
         """Return the result of an operator that only moves elements."""
         is_known = all(each.array is not None for each in values)
         arrays = [each.array if is_known else np.broadcast_to(np.zeros((), each.dtype), each.shape) for each in values]
-        found = move(*arrays)
+        found = np.asarray(move(*arrays), values[0].dtype)  # one text of an array of texts is no array
         given = any(each.is_given for each in values)
         return TypedValue(found.dtype, found.shape, found if is_known else None, is_given=given)
 

@@ -462,3 +462,26 @@ def test_operators_whose_counts_depend_on_values_and_those_after_them_have_cases
     assert command("generate", "--model", "counts.onnx", "--output", "cases").status == 0
     names = {folder.name.split("_")[2] for folder in (here / "cases/node").iterdir()}
     assert names >= {"nonzero", "transpose", "gathernd"}
+
+
+@pytest.mark.parametrize(
+    ("text", "operators"),
+    [
+        (
+            """<ir_version: 10, opset_import: ["": 23]> g (float[2, 3, 4, 8] Q, float[2, 3, 6, 8] K,
+            float[2, 3, 6, 8] V, float[1, 4, 18] M, float[2, 3, 12, 8] P, float[2, 3, 12, 8] R) =>
+            (float[2, 3, 4, 8] Y, float[2, 3, 18, 8] A, float[2, 3, 18, 8] B, float[2, 3, 4, 18] S)
+            { Y, A, B, S = Attention (Q, K, V, M, P, R) }""",
+            {"Attention"},
+        ),
+        (
+            """<ir_version: 8, opset_import: ["": 15]> g (string[n] s) => (seq(string[]) q, string e) <int64 one = {1}>
+            { q = SplitToSequence <axis = 0, keepdims = 0> (s) e = SequenceAt (q, one) }""",
+            {"SplitToSequence", "SequenceAt"},
+        ),
+    ],
+)
+def test_node_of_many_operands_and_sequence_of_texts_have_cases(command, here, text, operators):
+    onnx.save(onnx.parser.parse_model(text), here / "model.onnx")
+    assert command("generate", "--model", "model.onnx", "--output", "cases").status == 0
+    assert {each["tags"][0] for each in documents(here / "cases")} == operators
