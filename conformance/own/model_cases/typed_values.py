@@ -221,6 +221,16 @@ class TypedGraph:
         return None in made or is_empty or exceeds_input(node, shapes)
 
 
+def _lacks_inference(node: onnx.NodeProto, opsets: Mapping[str, int]) -> bool:
+    """Return whether onnx infers no shapes for an operator of the main domain that has a function body."""
+    try:
+        schema: Any = onnx.defs.get_schema(node.op_type, opsets.get("", 0), "")
+    except onnx.defs.SchemaError:
+        return False
+    has_body = schema.has_function or schema.has_context_dependent_function
+    return has_body and not schema.has_type_and_shape_inference_function
+
+
 def _is_empty(value: Typed | None) -> bool:
     return isinstance(value, TypedValue) and not value.size
 
@@ -295,10 +305,10 @@ class _Walk:
         if not is_plain:
             return []
         found: list[TypedValue | None] = [*self._computed(node, values)] or infer(self.scope.model, [node], values)
-        if node.domain in MAIN_DOMAINS or all(found):
+        if all(found) or (node.domain in MAIN_DOMAINS and not _lacks_inference(node, self.scope.opsets)):
             return found
         zeros = {name: TypedValue.of(_zeros_of(values[name])) for name in names_taken_by(node)}
-        results = self._enclosed(node, zeros, is_given=True)  # onnx infers no shapes for some operators of ai.onnx.ml
+        results = self._enclosed(node, zeros, is_given=True)  # onnx infers no shapes for some operators
         return [TypedValue(each.dtype, each.shape) for each in results]
 
     def _of_sequences(self, node: onnx.NodeProto, taken: Mapping[str, Typed]) -> list[Typed]:

@@ -479,9 +479,16 @@ def test_operators_whose_counts_depend_on_values_and_those_after_them_have_cases
             { q = SplitToSequence <axis = 0, keepdims = 0> (s) e = SequenceAt (q, one) }""",
             {"SplitToSequence", "SequenceAt"},
         ),
+        (
+            """<ir_version: 10, opset_import: ["": 21]>
+            g (float[n, 4, 3] x, float[4] s, float[4] b) => (float[n, 4, 3] y) {
+              m = MeanVarianceNormalization <axes = [0, 2]> (x)
+              y = GroupNormalization <num_groups = 2> (m, s, b) }""",
+            {"MeanVarianceNormalization", "GroupNormalization"},
+        ),
     ],
 )
-def test_node_of_many_operands_and_sequence_of_texts_have_cases(command, here, text, operators):
+def test_nodes_of_many_operands_of_texts_and_without_shape_inference_have_cases(command, here, text, operators):
     onnx.save(onnx.parser.parse_model(text), here / "model.onnx")
     assert command("generate", "--model", "model.onnx", "--output", "cases").status == 0
     assert {each["tags"][0] for each in documents(here / "cases")} == operators
