@@ -428,6 +428,14 @@ def _keeps_zeros(s: Site) -> bool:
     return _is_integer(s) or bool(np.all(has_sign if s.last.op_type == "Add" else ~has_sign))
 
 
+def _same_quantized_axis(s: Site) -> bool:
+    """Return whether both nodes have one scale, or scales along the same axis."""
+    if not s.rank(s.last.input[1]):
+        return True
+    axes = {attribute(node, "axis", 1) % s.rank(s.last.output[0]) for node in (s.first, s.last)}
+    return len(axes) == 1 and attribute(s.first, "block_size", 0) == attribute(s.last, "block_size", 0)
+
+
 def _same_parameter(place: int) -> Callable[[Site], bool]:
     def holds(s: Site) -> bool:
         one, two = (s.operand(node, place) for node in s.nodes)
@@ -823,7 +831,12 @@ RULES = (
         "quantized_again",
         ("QuantizeLinear",),
         ("DequantizeLinear",),
-        {"same_scale": _same_parameter(1), "same_zero": _same_parameter(2), "same_type": _same_type},
+        {
+            "same_scale": _same_parameter(1),
+            "same_zero": _same_parameter(2),
+            "same_type": _same_type,
+            "same_axis": _same_quantized_axis,
+        },
         _identity_of_first,
     ),
     Rule(
