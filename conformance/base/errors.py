@@ -7,6 +7,7 @@ of a subject are verdicts, see `conformance.base.verdicts`.
 
 from __future__ import annotations
 
+import shlex
 from enum import IntEnum
 from functools import cache
 from pathlib import Path
@@ -114,7 +115,12 @@ def _limited(text: str) -> str:
 
 
 class _TextFormatter(Formatter):
-    """Formats a list as its values with commas between them."""
+    """Formats a list as its values with commas between them; `!q` quotes a value for a shell, in a printed command."""
+
+    def convert_field(self, value: Any, conversion: Any) -> Any:
+        if conversion == "q":
+            return shlex.quote(str(value))
+        return super().convert_field(value, conversion)
 
     def format_field(self, value: Any, format_spec: str) -> str:
         return ", ".join(map(str, value)) if isinstance(value, list | tuple) else format(value, format_spec)

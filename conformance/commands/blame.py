@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from conformance.base.errors import ExitStatus
-from conformance.base.serialization.printable_text import print_line, print_progress
+from conformance.base.serialization.printable_text import print_line, print_progress, resume_option
 from conformance.base.verdicts import Level
 from conformance.commands.command_options import FailLevel, add_options, print_written_reports
 from conformance.run.report.report_files import ReportFiles
@@ -119,6 +119,6 @@ def _observer(show: Callable[[str], None]) -> BlameObserver:
 
         def interrupted(self, document: Path | None) -> None:
             if document is not None:
-                print_line(f"Continue with the same options and --resume {document}", err=True)
+                print_line(f"Continue with the same options and {resume_option(document)}", err=True)
 
     return Observer()

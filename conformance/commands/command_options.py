@@ -33,7 +33,7 @@ from conformance.base.files.atomic_write import (
 )
 from conformance.base.processes.start import available_processors
 from conformance.base.serialization.decoding import read_own_toml
-from conformance.base.serialization.printable_text import escape_unprintable, print_line, print_notice
+from conformance.base.serialization.printable_text import escape_unprintable, print_line, print_notice, resume_option
 from conformance.base.verdicts import Level
 from conformance.commands.completion import completion_by
 from conformance.run.corpus_run.run_options import RUN_OPTIONS, SELECTION_OPTIONS, flag_name, option_entries
@@ -239,7 +239,7 @@ class VerbWithPanels(Verb):
             left_over = str(getattr(error, "message", ""))
             models = [word for word in words if word.endswith(".onnx") and word in left_over and Path(word).is_file()]
             if models:
-                raise UsageError("model-for-run", path=models[0], words=shlex.quote(models[0])) from None
+                raise UsageError("model-for-run", path=models[0]) from None
             names = [word for word in words if left_over.endswith(f"({word})") and re.fullmatch(r"\w[\w.:-]*", word)]
             if names and any("-b" in option.opts for option in self.params):
                 raise UsageError("argument-left-over", verb=self.name, argument=names[0]) from None
@@ -350,7 +350,7 @@ def _interruption_line(
     files = ", ".join(str(outputs[name]) for name in kept)
     line = f"Interrupted: {files or 'nothing'} {'are' if len(kept) > 1 else 'is'} kept."
     if state in kept:
-        more = "" if is_resumed else f" and --resume {outputs[state]}"
+        more = "" if is_resumed else f" and {resume_option(outputs[state])}"
         return f"{line} Continue with the same options{more}."
     if state in outputs:
         return f"{line} Nothing was written yet: give the same command again."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 from conformance.base.files.atomic_write import check_empty, write_folder
@@ -45,4 +46,4 @@ def repro(
     )
     write_folder(output, found.files)
     print_line(f"Wrote {output}. The verdict of {case} on {found.subject} is {found.verdict}.")
-    print_line(f"Run {output / 'reproduce.py'}.")
+    print_line(f"Run {shlex.quote(str(output / 'reproduce.py'))}.")

@@ -11,7 +11,7 @@ import typer
 from conformance.base.errors import ExitStatus, UsageError
 from conformance.base.files.atomic_write import check_distinct_targets
 from conformance.base.processes.start import ChildDied, run_in_child
-from conformance.base.serialization.printable_text import print_line
+from conformance.base.serialization.printable_text import print_line, resume_option
 from conformance.commands.command_options import add_options, print_written_reports
 from conformance.run.report.report_files import ReportFiles, write_reports
 
@@ -85,7 +85,7 @@ def run(
     if outcome.fault is not None:
         raise outcome.fault
     if outcome.footer.interrupted and settings.results is not None and (results or interrupted):
-        print_line(f"Continue the run with the same options and --resume {settings.results}", err=True)
+        print_line(f"Continue the run with the same options and {resume_option(settings.results)}", err=True)
     raise typer.Exit(outcome.status)
 
 
@@ -104,12 +104,12 @@ def _continue_in_child(results: Path | None) -> None:
     except ChildDied as death:
         from conformance.run.corpus_run.resume import partial_path
 
-        resumable = results is not None and partial_path(results).is_file()
+        state = results if results is not None and partial_path(results).is_file() else None
         print_line("FAILED", err=True)
         print_line(f"  The process {death} before the run was complete; a subject in the process ended it.", err=True)
         print_line("  Without --no-isolation the run would continue, and the case would get a verdict.", err=True)
-        if resumable:
-            print_line(f"  Continue the run with the same options and --resume {results}", err=True)
+        if state is not None:
+            print_line(f"  Continue the run with the same options and {resume_option(state)}", err=True)
         raise typer.Exit(ExitStatus.FAILS) from None
     if status is not None:
         raise typer.Exit(status)

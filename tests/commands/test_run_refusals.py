@@ -185,9 +185,11 @@ class TestErrors:
         assert_bad_input(run("-b", RIGHT, "--expect", "missing.toml"), "expectations.cannot-read", "missing.toml")
 
     def test_results_in_the_place_of_expectations_are_rejected(self, run, here):
-        (here / "given_r.jsonl").write_text("")
+        (here / "given_of run.jsonl").write_text("")
         assert_bad_input(
-            run("-b", RIGHT, "--expect", "given_r.jsonl"), "expectations.is-results", "update-expectations"
+            run("-b", RIGHT, "--expect", "given_of run.jsonl"),
+            "expectations.is-results",
+            "update-expectations 'given_of run.jsonl' ",
         )
 
     def test_malformed_expectations_are_rejected(self, run, here):

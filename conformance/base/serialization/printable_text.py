@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import sys
 from contextlib import contextmanager
 from decimal import Decimal
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
+    from pathlib import Path
 
 
 _UNPRINTABLE = re.compile(
@@ -52,6 +54,11 @@ def first_line(error: BaseException) -> str:
 
 MAX_NAMES = 3
 """Number of names in a `name_list`."""
+
+
+def resume_option(path: Path) -> str:
+    """Return the option that continues a command with a file, quoted for a shell."""
+    return shlex.join(["--resume", str(path)])
 
 
 def count_cases(count: int) -> str:

@@ -19,6 +19,7 @@ from conformance.base.serialization.printable_text import (
     print_styled,
     print_table,
     progress_counter,
+    resume_option,
     shorten_middle,
 )
 from conformance.base.verdicts import Level, Verdict
@@ -169,7 +170,7 @@ def _interrupted_sentence(session: RunSession) -> str:
         return "Interrupted: no results are written, because --results is not given."
     return (
         f"Interrupted: {partial_path(target)} has {recorded} results."
-        f" Continue the run with the same options and --resume {target}"
+        f" Continue the run with the same options and {resume_option(target)}"
     )
 
 

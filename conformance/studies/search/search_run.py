@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections import Counter
 from contextlib import ExitStack
@@ -267,7 +268,8 @@ def write_failing_examples(
         corpus = output or scratch / "failing"
         outcome.found.write_corpus(corpus)
         if output is not None:
-            show(f"Wrote {output}. Run it with `onnx-conformance run --data {output}`.")
+            command = shlex.join(["onnx-conformance", "run", "--data", str(output)])
+            show(f"Wrote {output}. Run it with `{command}`.")
         if outcome.failure is not None or (results is None and not outputs.paths):
             return
         printed = OutputOptions(

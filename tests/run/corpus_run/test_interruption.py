@@ -229,6 +229,10 @@ class TestResume:
         assert [run(*told, "--resume", "out.jsonl").status for _ in range(3)] == [130, 130, 0]
         assert read_results(cut_off).footer.results == len(SMALL)
 
+    def test_interrupted_run_prints_the_quoted_results_file(self, run, here):
+        ended = run("-b", "fake_subject:interrupted", "--no-isolation", "--results", "my results.jsonl")
+        assert shlex.split(ended.err.splitlines()[-1])[-2:] == ["--resume", "my results.jsonl"]
+
     def test_interruption_of_first_case_writes_no_file(self, run, here, monkeypatch):
         def interrupt(*_):
             raise KeyboardInterrupt
