@@ -55,7 +55,7 @@ from conformance.own.model_cases.onnx_cases import (
 from conformance.own.model_cases.parts import part_of_model
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from conformance.exact.declarations.declaration_tables import OperatorDeclaration
@@ -299,19 +299,36 @@ def sized_cases(
 
 
 def _cases_of_tables(operator: str, earlier: EarlierAnswers | None) -> Iterator[Case]:
-    """Yield the cases of the declarations that have some of their own: `test_conv_ours_table_00`."""
+    """Yield the cases of the declarations that have some of their own: `test_conv_ours_table_00`.
+
+    Of the nodes that are drawn, each case has the one with the largest share of choices, and pairs of them, that no
+    case before it has. A count would prefer nodes of many axes.
+    """
     count = 0
     for place, declaration in enumerate(declarations_of(operator)):
         last = count + declaration.cases
+        left: dict[str, tuple[DrawnNode, set[Hashable]]] = {}
         for attempt in range(declaration.cases * ATTEMPTS):
-            with suppress(InvalidNodeError, Unsupported):
-                drawn = draw_node(operator, f"table/{place}/{attempt}", {"declaration": place, "opset": 0})
+            seed = f"table/{place}/{attempt}"
+            with suppress(InvalidNodeError):
+                drawn = draw_node(operator, seed, {"declaration": place, "opset": 0})
+                left[seed] = drawn, _combined_choices(drawn)
+        covered: set[Hashable] = set()
+        while left and count < last:
+            shares = {seed: len(choices - covered) / (len(choices) or 1) for seed, (_, choices) in left.items()}
+            drawn, choices = left.pop(max(shares, key=shares.__getitem__))
+            with suppress(Unsupported):
                 case = drawn_case(f"test_{_id_of(operator)}_ours_table_{count:02}", drawn, earlier)
                 if _varies(case):
                     yield case
                     count += 1
-            if count == last:
-                break
+                    covered |= choices
+
+
+def _combined_choices(drawn: DrawnNode) -> set[Hashable]:
+    """Return the options that were chosen for a node, and their pairs."""
+    chosen = [(name, choice.index) for name, choice in drawn.choices.items() if choice.count > 1]
+    return {*chosen, *combinations(chosen, 2)}
 
 
 def _id_of(operator: str) -> str:

@@ -490,3 +490,12 @@ def test_each_seed_draws_a_node():
     for operator, seeds in drawn_case_seeds(None).items():
         for seed in seeds:
             assert draw_node(operator, seed).model.graph.node
+
+
+def test_cases_of_a_table_have_each_value_of_an_attribute():
+    tables = [case for _, case in sized_cases({"Softmax"}) if "table" in case.id]
+    attributes = [
+        {each.name: onnx.helper.get_attribute_value(each) for each in case.model.graph.node[0].attribute}
+        for case in tables
+    ]
+    assert {each.get("axis") for each in attributes} == {None, 1, -3}
