@@ -232,6 +232,11 @@ def test_node_that_is_audited_alone_needs_no_other_expected_node(command, abs_mo
     assert command("audit", abs_model, *WRONG_ABS, "--node", "0", "--expect", "known.toml").status == 0
 
 
+def test_node_that_is_audited_alone_has_hard_data(command, abs_model, here):
+    ended = command("audit", abs_model, *WRONG_ABS, "--node", "1")
+    assert ended.out.count("hard data:") == 1
+
+
 def test_model_that_does_not_run_fails_also_if_that_is_expected(command, abs_model, here):
     subject = "fake_subject:raises_for_abs"
     (here / "known.toml").write_text(

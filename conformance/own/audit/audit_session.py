@@ -570,7 +570,10 @@ def _renumbered(audit: SubjectAudit, numbers: Sequence[int]) -> SubjectAudit:
     return replace(
         audit,
         nodes=[renumber(node) for node in audit.nodes],
-        probes=[replace(probed, node=renumber(probed.node)) for probed in audit.probes],
+        probes=[
+            replace(probed, node=renumber(probed.node), numbers=[numbers[each] for each in probed.numbers])
+            for probed in audit.probes
+        ],
         edges=[(first, second) for first, second in edges if first != second],
     )
 
