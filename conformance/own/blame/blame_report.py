@@ -341,7 +341,8 @@ def judged_text(steps: BlameSteps) -> str:
     """Return how much was compared and judged; empty if the session ended before the comparison."""
     compared = [output for output in steps.difference.outputs if output.kind == "values"] if steps.difference else []
     differing, elements = (sum(getattr(output, name) for output in compared) for name in ("differing", "elements"))
-    parts = [f"{differing} of {elements} elements of the outputs differ"] if elements else []
+    outputs = "1 output differs" if len(compared) == 1 else f"{len(compared)} outputs differ"
+    parts = [f"{outputs} in {differing} of {elements} elements"] if elements else []
     if steps.verdict and steps.verdict.outcome is BlameOutcome.NOT_JUDGED:
         parts.append("not judged")
     elif steps.reduction:
