@@ -142,12 +142,14 @@ class TestBackends:
         assert f"Of the {found.failing} models with a wrong Momentum, {found.explained} have" in text
         assert "\nR: float[] = " in text
 
-    def test_issue_names_no_path_of_this_machine(self, repro, here, monkeypatch):
+    def test_issue_names_no_path_of_this_machine(self, repro, here, part, monkeypatch):
         monkeypatch.setenv("CC", f"{here}/compilers/clang-99")
         subject = ("-b", "fake_subject:only_first_tensor", "--python", sys.executable)
         assert repro(SEVERAL, *subject).status == 0
         text = (here / "out" / "ISSUE.md").read_text()
         assert "- CC: clang-99\n" in text
+        assert f"--data {part.name} " in text
+        assert str(part) not in text
         assert not [path for path in (sys.executable, str(here)) if path in text]
 
     def test_repro_of_harness_needs_no_suite(self, reproduced):

@@ -138,7 +138,8 @@ def failure_files(
     (named,) = settings.subjects
     result, version = _execute(settings, corpus, case)
     judged = [] if result.level is Level.MUST else ["--fail-level", str(result.level)]
-    options = replace(settings, python=None).options_of(named.kind)  # a path of this machine helps no other reader
+    options = replace(settings, python=None, data=None).options_of(named.kind)  # paths of this machine help no reader
+    options += [] if settings.data is None else ["--data", settings.data.absolute().name]
     versions = {name: _without_folder(value) for name, value in describe_environment().items()}
     if named.release or named.python or named.is_command or settings.python is not None:
         versions = {name: value for name, value in versions.items() if name not in _OF_THIS_INTERPRETER}
