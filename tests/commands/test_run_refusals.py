@@ -181,6 +181,24 @@ class TestErrors:
         (here / "given_expect.toml").write_text('subject = "other"\n')
         assert_bad_input(run("-b", RIGHT, "--expect", "given_expect.toml"), "expectations.subject-not-run", "other")
 
+    @pytest.mark.parametrize(
+        ("file", "hint"),
+        [
+            ("given_rt.py", ": given_rt:Mine.\n"),
+            ("given_rt.py:Other", "given_rt:Other.\n"),
+            ("{here}/given_rt.py", ": given_rt:Mine.\n"),
+            ("given_pkg/rt.py", "given_pkg.rt:Mine.\n"),
+            ("given_a folder/rt.py", "PYTHONPATH='{here}/given_a folder'"),
+            ("../here/given_absent.py", "given_absent.\n"),
+        ],
+    )
+    def test_file_of_a_subject_is_refused_with_its_python_name(self, run, here, file, hint):
+        for name in ("given_rt.py", "given_pkg/rt.py", "given_a folder/rt.py"):
+            (here / name).parent.mkdir(exist_ok=True)
+            (here / name).write_text("class Mine:\n    def prepare(model, device): ...\n")
+        ended = run("-b", file.format(here=here))
+        assert_bad_input(ended, "name.unknown-subject", hint.format(here=here))
+
     def test_missing_expectations_are_rejected(self, run):
         assert_bad_input(run("-b", RIGHT, "--expect", "missing.toml"), "expectations.cannot-read", "missing.toml")
 

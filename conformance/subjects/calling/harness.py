@@ -380,7 +380,8 @@ def _import_failed(request: Request, error: BaseException) -> Refused:
     return Refused(
         "subject.import-failed",
         f"{_prose(request)} fails to import: {type(error).__name__}: {error}.",
-        "Install what it needs, or correct its code; `python -c 'import …'` prints the whole traceback.",
+        "Install what it needs, or correct its code;"
+        f" `python -c 'import {request['module']}'` prints the whole traceback.",
     )
 
 

@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
+import shlex
 import sys
 import sysconfig
 from contextlib import contextmanager
@@ -210,16 +212,43 @@ def hint_for_refusal(named: SubjectName, code: str, problem: str, hint: str) -> 
     group = named.kind.group
     if code == "name.unknown-subject" and not hint.startswith("Did you mean"):
         known = registered_entry_points(group)
-        module, colon, attribute = named.name.partition(":")
+        module, _, attribute = named.name.partition(":")
         if module.endswith(".py"):
-            python_name = module.removesuffix(".py").strip("./").replace("/", ".")
-            return f"Use its Python name: {python_name}{colon}{attribute}."
+            return _hint_for_file(Path(module), attribute)
         every = f"Use {', '.join(known)}, or a Python name: package.module or package.module:Attribute."
         return did_you_mean(named.name, known, every)
     is_missing = code == "subject.import-failed" and "ModuleNotFoundError" in problem
     if is_missing and not named.release and not named.python and (extra := extra_for_adapter(group, named.name)):
         return f"Install it: pip install {' '.join(packages_of_extra(extra))}."
     return hint
+
+
+def _hint_for_file(file: Path, attribute: str) -> str:
+    """Return the hint for a file in the place of a subject's name: its Python name, and the folder of other files."""
+    parts = file.with_suffix("").parts
+    is_here = not file.is_absolute() and all(part.isidentifier() for part in parts)
+    attribute = attribute or _only_backend(file)
+    name = ".".join(parts if is_here else parts[-1:]) + (f":{attribute}" if attribute else "")
+    place = file.parent.resolve()
+    if is_here or place == Path.cwd().resolve():
+        return f"Use its Python name: {name}."
+    folder = shlex.quote(str(place))
+    return f"Use its Python name, {name}, and run the command in {folder}, or set PYTHONPATH={folder}."
+
+
+def _only_backend(file: Path) -> str:
+    """Return the class of a file that has the method `prepare`; empty if there are none or several, or no file."""
+    try:
+        statements = ast.parse(file.read_bytes()).body if file.is_file() else []
+    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
+        return ""
+    found = [
+        each.name
+        for each in statements
+        if isinstance(each, ast.ClassDef)
+        and any(isinstance(one, ast.FunctionDef) and one.name == "prepare" for one in each.body)
+    ]
+    return found[0] if len(found) == 1 else ""
 
 
 def _encode(request: Request) -> str:
