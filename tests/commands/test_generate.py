@@ -109,6 +109,10 @@ class TestGenerate:
         assert_bad_input(command("generate", "-g", QUICK, "--output", corpus_copy, *more), "corpus.exists", "--replace")
         assert read_tree(corpus_copy) == before
 
+    def test_missing_model_is_named_before_an_existing_folder(self, command, here, corpus_copy):
+        ended = command("generate", "--model", "nosuch.onnx", "--output", corpus_copy)
+        assert_bad_input(ended, "model.file-unreadable", "nosuch.onnx")
+
     def test_default_folder_without_replace_is_refused(self, command, here, corpus_copy):
         corpus_copy.rename(here / "data")
         before = read_tree(here)

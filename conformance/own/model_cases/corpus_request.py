@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from conformance.base.errors import CorpusError, UsageError
+from conformance.base.errors import CorpusError, ModelError, UsageError
 from conformance.base.serialization.printable_text import print_progress, progress_counter
 from conformance.corpus.cases.case_loading import read_case_json
 from conformance.corpus.cases.corpus import read_manifest
@@ -73,6 +73,7 @@ class CorpusRequest:
 
         Raises:
             UsageError: they do not.
+            ModelError: a model cannot be found.
             CorpusError: a corpus exists, and must not be replaced.
         """
         kinds = ("--passes", self.passes), ("--onnx", self.onnx), ("--model", self.models)
@@ -85,6 +86,11 @@ class CorpusRequest:
             raise UsageError("model-missing")
         if is_release and (self.generators or self.version or is_compared or replaces):
             raise UsageError("options-conflict.alone", option="--release")
+        for model in self.models:  # before the folder is checked: its error would hide a wrong name
+            try:
+                Path(model).stat()
+            except OSError as error:
+                raise ModelError("file-unreadable", path=model, reason=error.strerror) from None
         if is_compared and not is_release:
             read_manifest(self.directory)
         elif not is_release:
