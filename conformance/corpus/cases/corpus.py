@@ -510,6 +510,7 @@ def find_case(corpus: Corpus, id: str) -> CorpusCase:
         return corpus.cases[id]
     close = nearest_name(id.removeprefix("test_"), (name.removeprefix("test_") for name in corpus.cases))
     hint = f"Did you mean test_{close}?" if close else "See `onnx-conformance list`."
+    hint += " If the case is in another corpus, give its folder by --data."
     raise UnknownName("case-not-found", id=id, corpus=corpus.path, hint=hint)
 
 
