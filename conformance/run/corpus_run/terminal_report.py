@@ -290,10 +290,14 @@ def _notes(outcome: Outcome) -> Iterator[str]:
 
 
 def _unexplained(outcome: Outcome, detail: Detail) -> Iterator[str]:
-    """Yield lines on failures that were not diagnosed, or that differ from all passing cases; with -v on all others."""
+    """Yield lines on failures that were not diagnosed, or that differ from all passing cases; with -v on all others.
+
+    Known failures alone have no line without -v.
+    """
     footer = outcome.footer
     is_complete = detail is Detail.CASES
-    shown = [record for record in footer.unexplained if is_complete or _is_distinguished(record)]
+    unexpected = failure_groups.unexpected_records(footer.unexplained, outcome.groups)
+    shown = footer.unexplained if is_complete else [record for record in unexpected if _is_distinguished(record)]
     yield from map(failure_groups.unexplained_sentence, shown)
     left = list(failure_groups.not_examined_sentences(footer, outcome.failing_cases)) if is_complete else []
     yield from left

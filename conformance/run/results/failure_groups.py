@@ -735,6 +735,12 @@ def explained_sentence(record: DiagnosisRecord) -> str:
     )
 
 
+def unexpected_records(records: Iterable[UnexplainedRecord], groups: Iterable[FailureGroup]) -> list[UnexplainedRecord]:
+    """Return the records with a case of a group, because groups have unexpected failures only."""
+    unexpected = {(group.subject, case) for group in groups for case in group.cases}
+    return [each for each in records if any((each.subject, case) in unexpected for case in each.cases)]
+
+
 def unexplained_sentence(record: UnexplainedRecord) -> str:
     """Return which failing cases no mutant explains, how they fail, and in what they differ from passing cases."""
     cases = record.cases

@@ -16,6 +16,7 @@ from conformance.run.results.failure_groups import (
     format_group_counts,
     mutant_sentence,
     not_examined,
+    unexpected_records,
     violated_clauses,
 )
 from conformance.run.results.records import Diagnosed, OutputEvidence, UnexplainedRecord
@@ -334,6 +335,14 @@ class TestDiagnoses:
         failing = {"acme": ["a", "b", "c"], "other": ["d"], "third": []}
         assert not_examined(records, failing) == {"acme": ["c"], "other": ["d"]}
         assert not_examined(Diagnosed([], []), failing) == {}
+
+    def test_record_of_known_failures_alone_is_left_out(self):
+        groups = found(failure("test_b"))
+        left = [
+            UnexplainedRecord(groups[0].subject, "Adam", "wrong values", [*own], 3, 0, [])
+            for own in (["test_a", "test_b"], ["test_c"])
+        ]
+        assert [each.cases for each in unexpected_records(left, groups)] == [["test_a", "test_b"]]
 
     def test_diagnosis_of_another_subject_is_ignored(self):
         (group,) = found(failure("test_a"), diagnoses=[replace(DIAGNOSIS, subject="another subject", cases=["test_a"])])
