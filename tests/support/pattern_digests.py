@@ -2,7 +2,7 @@
 
 python tests/support/pattern_digests.py FOLDER
 
-The corpus itself is not in the repository: it has 57,000 files, and `generate --passes` makes it again in a minute. The
+The corpus itself is not in the repository: it has 91,000 files, and `generate --passes` makes it again in minutes. The
 script writes the digests of a generated folder to `generators/patterns/digests.json`.
 """
 
