@@ -273,6 +273,10 @@ def attribute_rules(run: NodeRun) -> Iterator[Rule]:
             continue
         if not attribute.required and value != default:
             yield f"ignores {name}", _evaluated(run.with_attribute(name, None))
+        if name not in given:
+            for other in sorted(_defaults_of_versions(run.node.op_type, run.node.domain, name) - {default}):
+                changed = _evaluated(run.with_attribute(name, other))
+                yield f"takes {other} for {name} by default, as another version does", changed
         if name in AXIS_ATTRIBUTES and name in given:
             yield f"counts {name} from the other end", _evaluated(_from_the_other_end(run, name, value))
         own_type = next((each.dtype for each in run.inputs if each is not None and is_floating(each.dtype)), None)
@@ -295,6 +299,18 @@ def attribute_rules(run: NodeRun) -> Iterator[Rule]:
             for word in attribute_words(operator, name, run.schema.since_version):
                 if word.encode() not in (value, default):
                     yield f"takes {word or 'nothing'} for {name}", _evaluated(run.with_attribute(name, word))
+
+
+@cache
+def _defaults_of_versions(operator: str, domain: str, name: str) -> frozenset[int | float]:
+    """Return the numbers that the versions of an operator have as the default of an attribute."""
+    versions = {
+        each.since_version: each
+        for each in onnx.defs.get_all_schemas_with_history()
+        if (each.name, each.domain) == (operator, normal_domain(domain)) and name in each.attributes
+    }
+    found = [_default_value(each.attributes[name]) for each in versions.values()]
+    return frozenset(each for each in found if isinstance(each, int | float))
 
 
 def _default_value(attribute: Any) -> Any:

@@ -126,7 +126,7 @@ def test_node_too_large_for_hard_values_without_exact_sums_is_not_probed(tmp_pat
 
 def test_wrong_probe_becomes_a_case(path: Path) -> None:
     found = audit(path, AwayFromZero, makes_cases=True)
-    assert [case.id for case in found.cases] == ["test_audit_model_1_round"]
+    assert [case.id for case in found.cases] == ["test_audit_model_1_round_hard_data"]
 
 
 def test_free_operands_are_those_of_which_each_kind_of_elements_is_valid() -> None:
@@ -229,7 +229,7 @@ def test_audit_command_keeps_hard_data_apart_from_the_users_data(command: Any, p
     page = (tmp_path / "a.html").read_text()
     assert "On hard data" in page
     assert page.count('<rect class="wrong"') == 4  # two nodes in the graph and in the chart of errors
-    assert [*read_manifest(tmp_path / "o").cases] == ["test_audit_model_1_round"]
+    assert [*read_manifest(tmp_path / "o").cases] == ["test_audit_model_1_round_hard_data"]
     ended = command("audit", path, "-b", backend, "--no-isolation", "--probes", 0, "--json", tmp_path / "b.json")
     assert ended.status == 0
     assert json.loads((tmp_path / "b.json").read_text())["audits"][0]["probes"] == []

@@ -391,7 +391,7 @@ TWO_SIGNALS = """
 import os, signal, threading, time
 from conformance.commands import cli
 
-def take_the_first(_):
+def take_the_first(**_):
     for seconds in (0.2, 0.25, 0.6):
         threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGINT)).start()
     for name in ("first", "second"):
@@ -400,7 +400,7 @@ def take_the_first(_):
         except KeyboardInterrupt:
             print(name, flush=True)
 
-cli.create_app = lambda _: lambda obj: take_the_first(obj)
+cli.create_app = lambda _: take_the_first
 cli.main()
 """
 
