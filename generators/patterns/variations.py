@@ -56,7 +56,7 @@ ANY_ELEMENTS = BROADCASTING | {"MatMul", "Gemm", "Conv", "ConvTranspose", "PRelu
 SIZED_OPERANDS = frozenset(
     {"Conv", "ConvTranspose", "BatchNormalization", "InstanceNormalization", "GroupNormalization", "PRelu", "Gemm"}
     | {"LayerNormalization", "RMSNormalization", "QuantizeLinear", "DequantizeLinear", "QLinearConv", "Attention"}
-    | {"QLinearMatMul", "MatMulInteger", "ConvInteger", "RotaryEmbedding"}
+    | {"QLinearMatMul", "MatMulInteger", "ConvInteger", "RotaryEmbedding", "Einsum"}
 )
 """Operators with operands whose sizes follow from those of another one, which the checker does not check."""
 
