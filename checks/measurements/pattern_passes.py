@@ -539,7 +539,8 @@ def _has_order_of_product(s: Site) -> bool:
 
 
 def _compare_integers(s: Site) -> None:
-    number = s.constant(_other(s)).astype(dtype_of(s.types[s.first.input[0]].elem_type))
+    with np.errstate(invalid="ignore"):  # without its condition, the rule converts NaN
+        number = s.constant(_other(s)).astype(dtype_of(s.types[s.first.input[0]].elem_type))
     operands = [s.first.input[0], s.add_constant(number)]
     s.make(s.last.op_type, operands if s.place == 0 else operands[::-1])
 
