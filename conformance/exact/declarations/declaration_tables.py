@@ -246,11 +246,13 @@ def declarations_of(operator: str) -> tuple[OperatorDeclaration, ...]:
 
 @cache
 def _versions(operator: str, domain: str) -> frozenset[int]:
-    return frozenset(
-        schema.since_version
-        for schema in _schemas_with_history()
-        if schema.name == operator and schema.domain == domain and not schema.deprecated
-    )
+    return frozenset(each.since_version for each in schemas_of(operator, domain) if not each.deprecated)
+
+
+@cache
+def schemas_of(op_type: str, domain: str) -> tuple[Any, ...]:
+    """Return the schemas of all versions of an operator that the installed onnx has."""
+    return tuple(each for each in _schemas_with_history() if (each.name, each.domain) == (op_type, domain))
 
 
 @cache

@@ -105,7 +105,6 @@ def clean_subgraphs(node: onnx.NodeProto, names: Mapping[str, str]) -> None:
 
     for graph in subgraphs_of(node):
         Renamer(define).rename_graph(graph, names, define)
-        graph.name = "body"
         _clean_graph(graph)
         for inner in iter_nodes(graph):
             _clean_node(inner)
@@ -120,7 +119,7 @@ def _clean_node(node: onnx.NodeProto) -> None:
 
 
 def _clean_graph(graph: onnx.GraphProto) -> None:
-    """Remove the texts for people from a subgraph, and the sizes from its declarations: another case has other ones."""
+    """Remove the name and the texts for people from a subgraph, and the sizes: another case has other ones."""
     for field in ("doc_string", "metadata_props", "value_info"):
         graph.ClearField(field)
     graph.name = "body"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from conformance.corpus.cases.case import Case
+    from conformance.corpus.cases.corpus import Corpus
     from conformance.own.model_cases.model_cases import ModelCases
     from conformance.own.model_cases.onnx_cases import OnnxCases
 
@@ -95,31 +96,38 @@ class CorpusRequest:
             read_manifest(self.directory)
         elif not is_release:
             check_no_corpus(self.directory, replaces=replaces or self.is_extensible)
-            if self.is_extensible and not replaces:
-                self._check_same_code()
+            if self._present is not None and self.is_extensible and not replaces:
+                self._check_same_code(self._present)
 
     @property
     def is_extensible(self) -> bool:
         """Whether cases of operators can be added to a corpus of onnx's cases in the directory."""
-        return self.onnx and not self.opset and _name_of_corpus(self.directory) == ONNX
+        return self.onnx and not self.opset and self._present is not None and self._present.name == ONNX
 
-    def _check_same_code(self) -> None:
+    @cached_property
+    def _present(self) -> Corpus | None:
+        """The corpus in the directory before this request; None if there is none."""
+        try:
+            return read_manifest(self.directory)
+        except CorpusError:
+            return None
+
+    def _check_same_code(self, present: Corpus) -> None:
         """Check that this code wrote the corpus in the directory, so that the old and the new cases belong together.
 
         Raises:
             CorpusError: other code or another release of onnx wrote it.
         """
-        old = read_manifest(self.directory)
-        if old.code != code_digest():
-            raise CorpusError("exists.other-code", directory=self.directory, count=len(old.cases))
+        if present.code != code_digest():
+            raise CorpusError("exists.other-code", directory=self.directory, count=len(present.cases))
 
     def extended(self) -> CorpusRequest | None:
         """Return the request with the operators of the corpus in the directory; None if it has all requested ones."""
-        corpus = read_manifest(self.directory)
-        present = {read_case_json(corpus, case).tags[0] for case in corpus.cases.values()}
-        if self.operators and present.issuperset(self.operators):
+        corpus = self._present or read_manifest(self.directory)
+        operators = {read_case_json(corpus, case).tags[0] for case in corpus.cases.values()}
+        if self.operators and operators.issuperset(self.operators):
             return None
-        return replace(self, operators=sorted(present.union(self.operators)) if self.operators else ())
+        return replace(self, operators=sorted(operators.union(self.operators)) if self.operators else ())
 
     def write(self, *, keeps: bool = False) -> GeneratedCorpus:
         """Write the corpus. Answers of the corpus that is replaced are reused if they have not changed.
@@ -134,8 +142,9 @@ class CorpusRequest:
         earlier = EarlierAnswers.of(self.directory, code) if code else EarlierAnswers()
         defined = self._define(earlier)
         cases = defined.cases
-        if keeps and not read_manifest(self.directory).cases.keys() <= {case.id for _, case in cases}:
-            raise CorpusError("exists.other", directory=self.directory, count=len(read_manifest(self.directory).cases))
+        known = self._present.cases if keeps and self._present is not None else {}
+        if not known.keys() <= {case.id for _, case in cases}:
+            raise CorpusError("exists.other", directory=self.directory, count=len(known))
         with progress_counter("expected outputs", len(cases)) as progress:
             size = generate(
                 self.directory,
@@ -178,14 +187,6 @@ class CorpusRequest:
         notes = [f"{each.model.path.name}: {chosen_text(each.chosen)}" for each in given if each.chosen]
         found = define_model_cases(given, has_values=self.has_values, progress=print_progress, earlier=earlier)
         return replace(_DefinedCorpus.of(found, notes), nodes=found.nodes)
-
-
-def _name_of_corpus(directory: Path) -> str:
-    """Return the name of the corpus in a directory; empty if there is none."""
-    try:
-        return read_manifest(directory).name
-    except CorpusError:
-        return ""
 
 
 @dataclass(frozen=True)

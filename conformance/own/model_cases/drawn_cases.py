@@ -36,6 +36,7 @@ from conformance.exact.declarations.declaration_tables import (
 )
 from conformance.exact.declarations.drawing import InvalidNodeError, draw_node, element_count
 from conformance.exact.declarations.hard_values import MODES, TREND, TREND_ROWS
+from conformance.exact.models.graphs import copy_of
 from conformance.exact.models.input_files import initializer_arrays
 from conformance.exact.models.model_validity import model_violation
 from conformance.exact.reference.oracle import EVALUATION_ERRORS
@@ -97,12 +98,13 @@ MAX_RESULTS = 25_000
 """Largest number of elements of the outputs of such a node."""
 
 EQUAL_SIZE = 3
+"""Size of all axes that have more than one element, so that no shape tells the axes apart."""
 
 EQUAL_CASES = 3
 """Number of nodes with axes of `EQUAL_SIZE`, or of one element, of an operator that has only one declaration."""
 
 LARGE_SIZE = 16
-"""Largest size that a declaration has at least of an axis of this length."""
+"""An axis whose declared sizes are all smaller has no case with `FAR_AXIS` elements."""
 
 MAX_LONG_AXES = 8
 """Number of sizes of an operator of which a node has a long axis; Concat has a size for each axis of each operand."""
@@ -269,11 +271,13 @@ def sized_cases(
         is_only = len(newest) == 1
         for place, opset in newest:
             chosen = {"declaration": place, "opset": opset}
-            ranks = HIGH_RANKS if _has_any_rank(declarations_of(operator)[place]) else ()
-            sizes: dict[str, SizeOf] = {f"rank_{rank}": partial(_size_at_rank, rank) for rank in ranks}
             declared = declarations_of(operator)[place]
+            ranks = HIGH_RANKS if _has_any_rank(declared) else ()
+            sizes: dict[str, SizeOf] = {f"rank_{rank}": partial(_size_at_rank, rank) for rank in ranks}
             types = chosen | {f"{TYPE_CHOICE}{name}": 0 for name in declared.types}
+            # Hard elements of a long axis often leave the results open, or hide what a kernel does with the others.
             plain = types | _mode_choices(declared, MODES.index("halves"))
+            hard = chosen | _mode_choices(declared, MODES.index("hard"))
             trend = _mode_choices(declared, MODES.index(TREND))
             names = _size_names(operator, chosen)
             sizes |= {f"long_{name}": partial(_long_size, name) for name in names}
@@ -286,7 +290,6 @@ def sized_cases(
                     continue
                 name = what.lower() if what.lower() not in known else f"{what.lower()}_2"
                 far = (chosen if what.endswith("1") else types) | trend
-                hard = chosen | _mode_choices(declared, MODES.index("hard"))
                 options = {
                     "long": (plain, chosen),
                     "far_": (far, types | trend, plain),
@@ -349,10 +352,7 @@ def _has_any_rank(declaration: OperatorDeclaration) -> bool:
 
 
 def _mode_choices(declaration: OperatorDeclaration, mode: int) -> dict[str, int]:
-    """Return the choices of a mode of the elements of all operands, halves or integers up to 100 for a long axis.
-
-    A hard element of a long axis often leaves the results open, or hides what a kernel does with the others.
-    """
+    """Return the choices that give the elements of all operands a mode, the number of one of `MODES`."""
     return {f"values of {operand.name}": mode for operand in declaration.operands() if operand.mark != "-"}
 
 
@@ -473,7 +473,7 @@ def _with_same_input(drawn: DrawnNode) -> DrawnNode:
     free = [(name, array) for name, array in drawn.inputs.items() if name in drawn.free]
     for (first, array), (second, other) in combinations(free, 2):
         if array.dtype == other.dtype and array.shape == other.shape:
-            model = onnx.ModelProto.FromString(drawn.model.SerializeToString())
+            model = copy_of(drawn.model)
             graph = model.graph
             graph.node[0].input[:] = [first if name == second else name for name in graph.node[0].input]
             kept = [value for value in graph.input if value.name != second]

@@ -36,7 +36,7 @@ from onnx import AttributeProto, helper
 
 from conformance.base.errors import ConformanceError
 from conformance.base.verdicts import Unsupported
-from conformance.exact.declarations.declaration_tables import declarations, operator_name
+from conformance.exact.declarations.declaration_tables import declarations, operator_name, schemas_of
 from conformance.exact.models.arrays import (
     Array,
     element_distances,
@@ -304,12 +304,8 @@ def attribute_rules(run: NodeRun) -> Iterator[Rule]:
 @cache
 def _defaults_of_versions(operator: str, domain: str, name: str) -> frozenset[int | float]:
     """Return the numbers that the versions of an operator have as the default of an attribute."""
-    versions = {
-        each.since_version: each
-        for each in onnx.defs.get_all_schemas_with_history()
-        if (each.name, each.domain) == (operator, normal_domain(domain)) and name in each.attributes
-    }
-    found = [_default_value(each.attributes[name]) for each in versions.values()]
+    schemas = schemas_of(operator, normal_domain(domain))
+    found = [_default_value(each.attributes[name]) for each in schemas if name in each.attributes]
     return frozenset(each for each in found if isinstance(each, int | float))
 
 

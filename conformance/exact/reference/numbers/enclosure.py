@@ -29,7 +29,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -51,10 +51,13 @@ from conformance.exact.reference.tolerances import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from contextlib import AbstractContextManager
 
     from conformance.exact.models.arrays import Array, FloatFormat
     from conformance.exact.reference.numbers.formula_tensor import T
     from conformance.exact.reference.tolerances import Accuracy
+
+V = TypeVar("V")
 
 OWN_ROUNDOFF = 2.0**-50
 """Relative error of one function of NumPy in double: eight units of roundoff. No NumPy function has more."""
@@ -71,13 +74,18 @@ _READ_AS: ContextVar[frozenset[str]] = ContextVar("reading", default=frozenset()
 
 
 @contextmanager
-def judged_at(level: Level) -> Iterator[None]:
-    """Compute the enclosures of the block with the rounding errors that a level admits."""
-    token = _LEVEL.set(level)
+def _set_to(variable: ContextVar[V], value: V) -> Iterator[None]:
+    """Give a variable another value in the block."""
+    token = variable.set(value)
     try:
         yield
     finally:
-        _LEVEL.reset(token)
+        variable.reset(token)
+
+
+def judged_at(level: Level) -> AbstractContextManager[None]:
+    """Compute the enclosures of a block with the rounding errors that a level admits."""
+    return _set_to(_LEVEL, level)
 
 
 def current_level() -> Level:
@@ -85,14 +93,9 @@ def current_level() -> Level:
     return _LEVEL.get()
 
 
-@contextmanager
-def without_strict_bounds() -> Iterator[None]:
-    """Compute no bounds of level `should` in the block, because the caller reads those of level `must` alone."""
-    token = _HAS_STRICT.set(False)
-    try:
-        yield
-    finally:
-        _HAS_STRICT.reset(token)
+def without_strict_bounds() -> AbstractContextManager[None]:
+    """Compute no bounds of level `should` in a block, because the caller reads those of level `must` alone."""
+    return _set_to(_HAS_STRICT, value=False)
 
 
 def has_strict_bounds() -> bool:
@@ -105,14 +108,9 @@ def is_strict() -> bool:
     return current_level() is not Level.MUST
 
 
-@contextmanager
-def read_as(names: frozenset[str]) -> Iterator[None]:
-    """Compute the enclosures of the block by the text of a page before the changes of these names, see `ERRATA`."""
-    token = _READ_AS.set(names)
-    try:
-        yield
-    finally:
-        _READ_AS.reset(token)
+def read_as(names: frozenset[str]) -> AbstractContextManager[None]:
+    """Compute the enclosures of a block by the text of a page before the changes of these names, see `ERRATA`."""
+    return _set_to(_READ_AS, names)
 
 
 def current_reading() -> frozenset[str]:
