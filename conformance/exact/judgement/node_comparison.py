@@ -158,7 +158,7 @@ def enclose_part(
         if sample is None and node.op_type in WITH_STATES and first in outputs:
             expected = enclose_steps(scope, node, given, outputs[first])
         else:
-            expected = enclose(scope, part.node, given)
+            expected = enclose(scope, part.node, given, are_returned=first in outputs)
     if node.op_type in MAP_OPERATORS and first in outputs and outputs[first].ndim == 1:
         expected = [each.reshape(-1) if isinstance(each, np.ndarray) else each for each in expected]
     operand = tensors.get(node.input[0]) if node.input else None
@@ -450,10 +450,9 @@ class NodeComparison:
             counts.undetermined += int(np.count_nonzero(distances.undetermined))
             counts.loose += int(np.count_nonzero(distances.loose))
             counts.noticed = max(counts.noticed, distances.smallest_noticed)
-            place = int(np.argmax(distances.shares))
-            share = float(distances.shares.flat[place])
+            share = float(distances.shares.max())
             if share > 1 and (share > counts.share or counts.worst is None):
-                counts.worst = output.element(place, level)
+                counts.worst = output.element(int(np.argmax(distances.shares)), level)
             counts.share = max(share, counts.share)
         if self.mismatch is not None and level is Level.MUST:
             counts.share = math.inf

@@ -44,6 +44,9 @@ SAMPLE_SHARE = 8
 SPECIAL_SHARE = 64
 """A sample of elements has at most one special element of a kind for so many elements of the limit."""
 
+CLIPS_SAMPLED_ABOVE = 2**24
+"""Number of elements of an output of Clip above which an audit judges a sample: its bounds are numbers of double."""
+
 MAX_SPECIAL_SLICES = 4
 """Maximum number of elements of one kind of special values whose slices are added to a sample of slices."""
 
@@ -209,9 +212,12 @@ def values_of(tensor: Tensor | DeferredTensor) -> Array:
 
 def _sample_elements(node: Node, known: Mapping[str, Tensor], outputs: Mapping[str, Array], limit: int) -> Array | None:
     """Return the flat positions of the sampled elements of an elementwise operator with operands of one shape."""
-    if len(outputs) != 1 or node.op_type not in ELEMENTWISE_ENCLOSURES:
+    if len(outputs) != 1:
         return None
     (output,) = outputs.values()
+    is_clip = node.op_type == "Clip" and output.size > CLIPS_SAMPLED_ABOVE
+    if not is_clip and node.op_type not in ELEMENTWISE_ENCLOSURES:
+        return None
     shapes = {np.shape(tensor) if isinstance(tensor, np.ndarray) else None for tensor in known.values()}
     if shapes - {output.shape, (), (1,)}:
         return None

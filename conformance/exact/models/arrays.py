@@ -236,7 +236,7 @@ def equal_elements(first: Array, second: Array, *, with_signs: bool = False) -> 
     if first.dtype.kind not in "fV":
         return same
     with np.errstate(invalid="ignore"):  # a signaling NaN of a smaller type
-        a, b = (np.asarray(array, dtype=np.float64) for array in (first, second))
+        a, b = (array if array.dtype.kind == "f" else array.astype(np.float64) for array in (first, second))
     same |= np.isnan(a) & np.isnan(b)
     if with_signs:
         same &= (a != 0) | (np.signbit(a) == np.signbit(b))

@@ -38,6 +38,7 @@ from conformance.exact.models.graphs import (
 from conformance.exact.models.input_files import inferred_output_shapes, initializer_arrays
 from conformance.exact.reference.enclosures import enclose_node, is_supported
 from conformance.exact.reference.enclosures.earlier_texts import readings_of, with_reading
+from conformance.exact.reference.enclosures.exact import COPYING
 from conformance.exact.reference.enclosures.machine_learning import MAP_OPERATORS
 from conformance.exact.reference.enclosures.open_elements import leave_large_states_open, leave_masked_values_open
 from conformance.exact.reference.enclosures.sequences import EnclosureTensors
@@ -66,6 +67,9 @@ MAX_OUTPUT_ELEMENTS = 2**26
 """Maximum number of elements of the outputs of a node, and of the computed values of a model that are alive together.
 
 The reference needs some 40 bytes for an element."""
+
+MAX_COPIED_BYTES = 2**31
+"""Maximum size of the outputs of a node of `COPYING` whose operands are known, and whose outputs were returned."""
 
 MAX_MADE_ELEMENTS = 2**24
 """Maximum number of elements of the outputs of a node of `MADE_BY_FORMULAS`; the reference needs 180 bytes for each."""
@@ -190,13 +194,16 @@ class _Work:
 _work: ContextVar[_Work | None] = ContextVar("_work", default=None)
 
 
-def enclose(scope: NodeScope, proto: onnx.NodeProto, values: Mapping[str, TensorOrSequence]) -> list[TensorOrSequence]:
+def enclose(
+    scope: NodeScope, proto: onnx.NodeProto, values: Mapping[str, TensorOrSequence], *, are_returned: bool = False
+) -> list[TensorOrSequence]:
     """Return enclosures of the outputs of a node. A sequence is a list of tensors or maps.
 
     Args:
         scope: the scope of the node.
         proto: the node.
         values: the values of its inputs, and of the values that its subgraphs capture, by name.
+        are_returned: whether an implementation returned the outputs, so that there is memory for a copy.
 
     Raises:
         Unsupported: there is no reference, an input is unknown, or the outputs are too large.
@@ -214,13 +221,21 @@ def enclose(scope: NodeScope, proto: onnx.NodeProto, values: Mapping[str, Tensor
     token = _work.set(_Work())
     try:
         with limit_evaluation():
-            _check_output_sizes(scope, proto, given)
+            _check_output_sizes(scope, proto, given, is_copied=are_returned and is_copying(proto, given))
             return _enclose(scope, proto, given, values)
     finally:
         _work.reset(token)
 
 
-def _check_output_sizes(scope: NodeScope, proto: onnx.NodeProto, given: Sequence[TensorOrSequence]) -> None:
+def is_copying(proto: onnx.NodeProto, given: Iterable[Any]) -> bool:
+    """Return whether the evaluation of a node on some operands takes little more memory than a copy of its outputs."""
+    is_known = all(each is None or isinstance(each, np.ndarray) for each in given)
+    return is_known and proto.domain in MAIN_DOMAINS and proto.op_type in COPYING
+
+
+def _check_output_sizes(
+    scope: NodeScope, proto: onnx.NodeProto, given: Sequence[TensorOrSequence], *, is_copied: bool = False
+) -> None:
     """Check that the outputs that a node will have are not too large, before they are computed.
 
     Raises:
@@ -236,6 +251,8 @@ def _check_output_sizes(scope: NodeScope, proto: onnx.NodeProto, given: Sequence
     shapes = inferred_output_shapes(model, {name: each for name, each in known.items() if isinstance(each, np.ndarray)})
     size = sum(map(prod, shapes.values()))
     most = MAX_MADE_ELEMENTS if proto.op_type in MADE_BY_FORMULAS else MAX_OUTPUT_ELEMENTS
+    if is_copied:
+        most = MAX_COPIED_BYTES // max(each.dtype.itemsize for each in given if isinstance(each, np.ndarray))
     if size > most:
         raise Unsupported(f"{TOO_LARGE}: its outputs have {size:,} elements, more than {most:,}")
 

@@ -39,6 +39,7 @@ from conformance.exact.reference.node_enclosures import (
     NodeScope,
     enclose,
     inner_node_count,
+    is_copying,
 )
 from conformance.exact.reference.nodes import TOO_LARGE
 from conformance.exact.reference.numbers.enclosure import Enclosure
@@ -289,6 +290,9 @@ A large model has thousands of equal nodes of a few elements, which compute the 
 MAX_KEPT_ELEMENTS = 2**24
 """The number of elements of enclosures that are kept: about 256 MiB."""
 
+MAX_COPYING_BYTES = 2**32
+"""Maximum size of the operands and outputs of a node that is judged by a copy of its outputs."""
+
 MAX_JUDGED_OPERATIONS = 2**38
 """Maximum number of operations of a node, or of its sample, that is judged: each takes several of double."""
 
@@ -525,8 +529,11 @@ class ModelJudge:
         ways = self._exposed.ways
         values: dict[str, Any] = {**part.operands, **part.outputs}
         moved = (each for name, each in values.items() if ways.get(name) is not Exposure.CONSTANT)
-        if sum(each.nbytes for each in moved if isinstance(each, np.ndarray)) > MAX_VALUE_BYTES:
-            raise Unsupported(f"{TOO_LARGE}: its operands and outputs have more than {MAX_VALUE_BYTES:,} bytes")
+        is_copied = is_copying(part.node, part.operands.values())
+        most = MAX_COPYING_BYTES if is_copied else MAX_VALUE_BYTES
+        if sum(each.nbytes for each in moved if isinstance(each, np.ndarray)) > most:
+            hint = "; a sample is judged without --all-elements" if self._options.all_elements and not is_copied else ""
+            raise Unsupported(f"{TOO_LARGE}: its operands and outputs have more than {most:,} bytes{hint}")
         shapes = {name: tuple(each.shape) for name, each in values.items() if hasattr(each, "shape")}
         count = operation_count(part.node, shapes) * (1 + inner_node_count(part.node))
         if count > MAX_JUDGED_OPERATIONS:

@@ -25,6 +25,7 @@ from conformance.own.graphs.intermediate_values import ExposedValues, Exposure
 def _small_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(samples, "SAMPLED_ABOVE", 400)
     monkeypatch.setattr(samples, "SAMPLE_SHARE", 2)
+    monkeypatch.setattr(samples, "CLIPS_SAMPLED_ABOVE", 400)
     monkeypatch.setattr(node_verdicts, "WHOLE_ELEMENTS", 0)
 
 
@@ -78,6 +79,7 @@ CASES: list[Any] = [
     ("MaxPool", [(1, 40, 8, 8)], {}, 17, {"kernel_shape": [2, 2]}),
     ("Add", [(2, 30, 20), (30, 1)], {}, 17, {}),
     ("Mul", [(1, 30, 40), (5, 1, 40)], {}, 17, {}),
+    ("Clip", [(40, 30)], {1: np.array(0.5, np.float32)}, 17, {}),
     ("PRelu", [(2, 30, 20), (30, 1)], {}, 17, {}),
     ("Cast", [(2, 30, 20)], {}, 17, {"to": onnx.TensorProto.FLOAT16}),
     ("DequantizeLinear", [()], {0: WEIGHTS}, 21, {}),
@@ -230,8 +232,8 @@ def test_hidden_product_with_hidden_weights_is_computed_by_columns(monkeypatch: 
     whole = judge_nodes(model, ExposedValues(known, ways, []), options=JudgementOptions(all_elements=True))[-1]
     sizes: list[int] = []
 
-    def measured(scope: Any, node: Any, given: Any) -> Any:
-        results = enclose(scope, node, given)
+    def measured(scope: Any, node: Any, given: Any, **options: Any) -> Any:
+        results = enclose(scope, node, given, **options)
         sizes.append(results[0].value.size)
         return results
 
@@ -247,10 +249,29 @@ def test_hidden_product_with_hidden_weights_is_computed_by_columns(monkeypatch: 
 
 
 def test_node_with_too_large_values_is_not_judged(monkeypatch: pytest.MonkeyPatch) -> None:
-    model, values = make_case("Relu", [(40, 30)], {}, 17)
+    model, values = make_case("Hardmax", [(40, 30)], {}, 17)
     [judged] = judge_nodes(model, ExposedValues(values, {}, []))
     assert judged.verdict is NodeVerdict.CORRECT
     monkeypatch.setattr("conformance.own.audit.node_verdicts.MAX_VALUE_BYTES", 2 * values["Y"].nbytes - 1)
+    [judged] = judge_nodes(model, ExposedValues(values, {}, []))
+    assert judged.verdict is NodeVerdict.NOT_JUDGED
+
+
+@pytest.mark.parametrize(
+    ("operator", "shapes", "integers"), [("Expand", [(40, 1)], {1: np.array([40, 30])}), ("Relu", [(40, 30)], {})]
+)
+def test_large_values_are_judged_whole_where_the_reference_only_copies(
+    monkeypatch: pytest.MonkeyPatch, operator: str, shapes: Any, integers: Any
+) -> None:
+    model, values = make_case(operator, shapes, integers, 17)
+    monkeypatch.setattr("conformance.own.audit.node_verdicts.MAX_VALUE_BYTES", values["Y"].nbytes)
+    monkeypatch.setattr("conformance.exact.reference.node_enclosures.MAX_OUTPUT_ELEMENTS", 2)
+    other = {**values, "Y": values["Y"].copy()}
+    other["Y"][-1, -1] += 1
+    verdicts = [judge_nodes(model, ExposedValues(each, {}, []))[0] for each in (values, other)]
+    assert [each.verdict for each in verdicts] == [NodeVerdict.CORRECT, NodeVerdict.WRONG]
+    assert [each.elements for each in verdicts] == [1200, 1200]
+    monkeypatch.setattr("conformance.own.audit.node_verdicts.MAX_COPYING_BYTES", values["Y"].nbytes)
     [judged] = judge_nodes(model, ExposedValues(values, {}, []))
     assert judged.verdict is NodeVerdict.NOT_JUDGED
 

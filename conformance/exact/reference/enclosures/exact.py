@@ -56,6 +56,14 @@ _MOVEMENTS_OF_ALL_ELEMENTS = frozenset({"Reshape", "Transpose", "Squeeze", "Unsq
 SELECTION = frozenset({"Relu", "Neg", "Abs", "Max", "Min", "Clip", "Where", "ReduceMax", "ReduceMin", "MaxPool"})
 """Operators that return elements, or their negatives, which the numbers select."""
 
+COPYING = (
+    MOVEMENT
+    | SELECTION - {"Clip", "ReduceMax", "ReduceMin", "MaxPool"}
+    | {"Less", "Greater", "Equal", "LessOrEqual", "GreaterOrEqual", "Not", "And", "Or", "Xor", "IsNaN", "IsInf"}
+    | {"Ceil", "Floor", "Round", "Sign", "BitCast", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "BitwiseNot"}
+)
+"""Operators whose evaluation on known elements takes little more memory than a copy of their outputs."""
+
 DECISIONS = frozenset(
     {"ArgMax", "ArgMin", "TopK", "Hardmax", "Less", "Greater", "Equal", "LessOrEqual", "GreaterOrEqual", "Not", "And"}
     | {"Or", "Xor", "Ceil", "Floor", "Round", "Sign", "ThresholdedRelu", "Constant", "Shape", "Size", "Unique"}
