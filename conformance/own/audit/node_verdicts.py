@@ -364,6 +364,13 @@ class ModelJudge:
             complete.append(final)
         return complete
 
+    def value_of(self, name: str) -> Any:
+        """Return a value, or the enclosure of a value that is not exposed; None if it cannot be computed."""
+        if name in self._exposed.values:
+            return self._exposed.values[name]
+        hidden = self._hidden_value(name)
+        return None if hidden is None else hidden.tensor
+
     def _hidden_value(self, name: str) -> _Hidden | None:
         """Return the enclosure of a value that is not exposed; None if it cannot be computed."""
         pending = [name]

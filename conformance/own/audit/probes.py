@@ -17,12 +17,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from msgspec import structs
+from onnx import helper
 
 from conformance.base.jobs.job import limit_evaluation
 from conformance.base.verdicts import Level, Unsupported, Verdict
 from conformance.exact.declarations.exact_sums import WITH_LONG_AXES, exact_sums, probed_terms, short_mean
 from conformance.exact.declarations.hard_values import free_operands, hard_elements, hard_numbers_of, input_places
-from conformance.exact.models.arrays import is_computed
+from conformance.exact.models.arrays import element_count, is_computed, type_name, type_number
 from conformance.exact.models.graphs import (
     has_nodes_inside,
     is_operator,
@@ -30,11 +31,15 @@ from conformance.exact.models.graphs import (
     names_taken_by,
     with_inferred_types,
 )
-from conformance.exact.models.input_files import DeclaredInput, required_input_names
-from conformance.own.audit.node_verdicts import JudgedNode, NodeVerdict, judge_last
-from conformance.own.graphs.cutting import GraphParts
-from conformance.own.graphs.intermediate_values import Exposure, SubjectRefused, run_each
+from conformance.exact.models.input_files import DeclaredInput, initializer_arrays, required_input_names
+from conformance.exact.models.model_building import array_value_info
+from conformance.exact.reference.node_enclosures import NodeScope, enclose
+from conformance.exact.reference.oracle import EVALUATION_ERRORS
+from conformance.own.audit.node_verdicts import JudgedNode, ModelJudge, NodeVerdict, judge_last, judge_nodes
+from conformance.own.graphs.cutting import GraphParts, complete_part, part_of
+from conformance.own.graphs.intermediate_values import ExposedValues, Exposure, SubjectRefused, run_each
 from conformance.own.graphs.nested_nodes import control_variants, drawn_numbers, has_few_steps
+from conformance.own.graphs.tensor_borders import with_tensors
 from conformance.run.results.records import OutputEvidence
 
 if TYPE_CHECKING:
@@ -44,7 +49,6 @@ if TYPE_CHECKING:
 
     from conformance.exact.declarations.declaration_tables import Rule
     from conformance.exact.models.arrays import Array
-    from conformance.own.graphs.intermediate_values import ExposedValues
     from conformance.subjects.calling.subject_names import Subject
 
 PROBED_ELEMENTS = 64
@@ -157,6 +161,11 @@ def probe_nodes(
         probed = _probe(parts, exposed, subject, numbers, count)
         if probed is not None:
             found.append(probed)
+    for number, node in enumerate(model.graph.node):
+        if is_operator(node, "SequenceMap") and has_few_steps(model, node, {}):
+            probed = _probe_sequences(model, shown, subject, number, count)
+            if probed is not None:
+                found.append(probed)
     return sorted(found, key=lambda each: each.node.number)
 
 
@@ -236,18 +245,10 @@ def _probe(
     if not probes:
         return None
     try:
-        probes, results = _run_probes(single.model, subject, probes)
+        values = _probed_values(single.model, subject, probes)
     except SubjectRefused as refusal:
-        if refusal.verdict is Verdict.CRASH:
-            crashed = structs.replace(_unjudged(number, node, str(refusal)), verdict=NodeVerdict.WRONG, share=np.inf)
-            return ProbedNode(crashed, numbers, 1, model_runs=1)
-        reason = f"the subject does not run the node alone on hard values: {refusal}"
-        return ProbedNode(_unjudged(number, node, reason), numbers, 0, model_runs=1)
+        return _refused_probe(number, node, numbers, refusal)
     own = {name: exposed.values[name] for name in names_taken_by(node) if name in exposed.values}
-    made = [value.name for value in single.model.graph.output]
-    values = [
-        {**given, **dict(zip(made, outputs, strict=True))} for given, outputs in zip(probes, results, strict=True)
-    ]
     if not has_nodes_inside(model, node):
         free = _free_operands(main_opset(model), node, exposed)
         values += _short_means(parts, exposed, subject, number, free.keys())
@@ -256,10 +257,103 @@ def _probe(
             judged = [(judge_last(model, [number], exposed, {**own, **each}), each) for each in values]
     except Unsupported as error:
         return ProbedNode(_unjudged(number, node, f"on hard values, {error}"), numbers, 0, model_runs=1)
+    outputs = [value.name for value in single.model.graph.output]
+    return _summary(judged, numbers, outputs, {**exposed.values, **own}, own)
+
+
+def _probe_sequences(
+    model: onnx.ModelProto, exposed: ExposedValues, subject: Subject, number: int, count: int
+) -> ProbedNode | None:
+    """Run a SequenceMap alone on ordinary numbers; None if an operand is not known, is too large, or has no items.
+
+    Its sequences are made from tensors and taken apart in the model that runs, so that also its values are tensors.
+    """
+    node = model.graph.node[number]
+    judge = ModelJudge(model, exposed)
+    given = {name: judge.value_of(name) for name in names_taken_by(node)}
+    if any(value is None for value in given.values()) or sum(map(element_count, given.values())) > MAX_PROBED_ELEMENTS:
+        return None
+    try:
+        with limit_evaluation(), np.errstate(all="ignore"):
+            expected = enclose(NodeScope.of(model), node, given)
+    except (Unsupported, *EVALUATION_ERRORS):
+        return None
+    part = part_of(model, node.name or node.op_type, [number])
+    held = {name: value for name, value in given.items() if name in exposed.values and _is_constant(name, exposed)}
+    complete_part(part, {}, held, {})
+    free = {name: _zeros_like(value) for name, value in given.items() if name not in held}
+    results = dict(zip(node.output, map(_zeros_like, expected), strict=True))
+    if not all(each for each in (*free.values(), *results.values()) if isinstance(each, list)):
+        return None
+    part.graph.input.extend(_declared(*each) for each in free.items())
+    part.graph.output.extend(_declared(*each) for each in results.items())
+    single, inputs, _ = with_tensors(part, [*free.values()], [*results.values()])
+    named = dict(zip(required_input_names(single.graph), inputs, strict=True))
+    draws = [{**named, **drawn_numbers(named, each)} for each in range(count * DRAWS_OF_PROBES)]
+    try:
+        values = _probed_values(single, subject, draws)
+    except SubjectRefused as refusal:
+        return _refused_probe(number, node, [number], refusal)
+    constants = initializer_arrays(single.graph)
+    ways = dict.fromkeys(constants, Exposure.CONSTANT)
+    judged = []
+    for each in values:
+        items = judge_nodes(single, ExposedValues({**constants, **each}, ways, []))
+        worst = max((one for one in items if one.op_type == "SequenceAt" or one.fault_rank), key=_rank)
+        whole = _unjudged(number, node, "")
+        own = {"number": number, "name": whole.name, "op_type": node.op_type, "domain": node.domain, "together": ()}
+        judged.append((structs.replace(worst, segment=(), **own), dict[str, Any]()))
+    return _summary(judged, [number], (), {}, {})
+
+
+def _zeros_like(value: Any) -> Any:
+    """Return a tensor of the type and shape of another one, or a sequence of such tensors."""
+    return [*map(_zeros_like, value)] if isinstance(value, list) else np.zeros(value.shape, value.dtype)
+
+
+def _declared(name: str, value: Any) -> onnx.ValueInfoProto:
+    """Return the declaration of a tensor, or of a sequence of tensors of any shapes."""
+    if not isinstance(value, list):
+        return array_value_info(name, value)
+    return helper.make_tensor_sequence_value_info(name, type_number(type_name(value[0].dtype)), None)
+
+
+def _probed_values(model: onnx.ModelProto, subject: Subject, probes: list[dict[str, Array]]) -> list[dict[str, Array]]:
+    """Return the inputs and the outputs of the runs of a node alone, by name; for errors see `_run_probes`."""
+    ran, results = _run_probes(model, subject, probes)
+    made = [value.name for value in model.graph.output]
+    return [{**given, **dict(zip(made, outputs, strict=True))} for given, outputs in zip(ran, results, strict=True)]
+
+
+def _refused_probe(number: int, node: onnx.NodeProto, numbers: Sequence[int], refusal: SubjectRefused) -> ProbedNode:
+    """Return the judgement of a node that the subject does not run alone; one with which its process ends is wrong."""
+    if refusal.verdict is Verdict.CRASH:
+        crashed = structs.replace(_unjudged(number, node, str(refusal)), verdict=NodeVerdict.WRONG, share=np.inf)
+        return ProbedNode(crashed, numbers, 1, model_runs=1)
+    reason = f"the subject does not run the node alone on hard values: {refusal}"
+    return ProbedNode(_unjudged(number, node, reason), numbers, 0, model_runs=1)
+
+
+def _summary(
+    judged: Sequence[tuple[JudgedNode, dict[str, Array]]],
+    numbers: Sequence[int],
+    outputs: Sequence[str],
+    values: Mapping[str, Array],
+    own: Mapping[str, Array],
+) -> ProbedNode:
+    """Return the judgement of some equal nodes on hard values.
+
+    Args:
+        judged: the judgement of each probe, and its values by name.
+        numbers: the numbers of the nodes.
+        outputs: the names of its outputs.
+        values: the values of the model.
+        own: the operands that the node has in the model.
+    """
     worst, given = max(judged, key=lambda each: _rank(each[0]))
-    known = {**(exposed.values if worst.verdict is NodeVerdict.WRONG else own), **given}
+    known = {**(values if worst.verdict is NodeVerdict.WRONG else own), **given}
     done = sum(each.verdict is not NodeVerdict.NOT_JUDGED for each, _ in judged)
-    compared = [each for each, own in judged if each.elements and _has_numbers(own.get(name) for name in node.output)]
+    compared = [each for each, found in judged if each.elements and _has_numbers(map(found.get, outputs))]
     noticed = min((each.noticed for each in compared), default=math.inf)
     should_noticed = min((each.should_noticed for each in compared), default=math.inf)
     level = Level.MUST if any(each.is_judged_at(Level.MUST) for each, _ in judged) else worst.level

@@ -34,6 +34,17 @@ class Endless(ReferenceBackend):
                 body.node[-1].op_type = "Identity"
                 body.node[-1].input[:] = [body.input[1].name]
         return ReferenceBackend.prepare(changed)
+
+
+class First(ReferenceBackend):
+    @classmethod
+    def prepare(cls, model, device="CPU", **options):
+        changed = type(model)()
+        changed.CopyFrom(model)
+        for node in changed.graph.node:
+            if node.op_type == "SequenceMap":
+                node.attribute[0].g.node[0].op_type = "Relu"
+        return ReferenceBackend.prepare(changed)
 """
 
 LOOP = """<ir_version: 9, opset_import: ["": 18]>
@@ -88,7 +99,7 @@ def test_audit_runs_a_loop_on_numbers_that_end_it_early_and_lists_nodes_without_
         ended = command("audit", "loop.onnx", "--inputs", "inputs.npz", "-b", backend, "--json", "audit.json")
         (audit,) = json.loads((here / "audit.json").read_text())["audits"]
         assert ended.status == status
-        assert "1 SequenceMap" in ended.out
+        assert "1 SplitToSequence" in ended.out
         assert audit["nodes"][0]["verdict"] == "correct"
         assert [each["verdict"] for each in audit["probes"] if each["operator"] == "Loop"] == [verdict]
 
@@ -99,3 +110,24 @@ def test_loop_without_a_limit_of_steps_has_no_hard_data(command, here):
     command("audit", "loop.onnx", "--inputs", "inputs.npz", "-b", "reference", "--json", "audit.json")
     (audit,) = json.loads((here / "audit.json").read_text())["audits"]
     assert "Loop" not in {each["operator"] for each in audit["probes"]}
+
+
+MAPPED = """<ir_version: 9, opset_import: ["": 18]>
+g (float[3] X, float Z) => (float[3] Y)
+{ T = SplitToSequence <keepdims = 1> (X)
+  S = SequenceMap (T, Z) <body = b (float[n] i, float z) => (float[n] o) { a = Abs (i) o = Mul (a, z) }>
+  Y = ConcatFromSequence <axis = 0> (S) }"""
+
+
+@pytest.mark.parametrize(
+    ("backend", "status", "verdict"), [("reference", 0, "correct"), ("faulty_calls:First", 1, "wrong")]
+)
+def test_audit_runs_a_sequence_map_on_ordinary_numbers(command, here, backend, status, verdict):
+    (here / "faulty_calls.py").write_text(FAULTY)
+    onnx.save(onnx.parser.parse_model(MAPPED), here / "mapped.onnx")
+    np.savez(here / "inputs.npz", X=np.float32([1, 2, 3]), Z=np.float32(0.5))
+    given = "mapped.onnx", "--inputs", "inputs.npz", "-b", backend, "--json", "audit.json", "--output", "cases"
+    assert command("audit", *given).status == status
+    (audit,) = json.loads((here / "audit.json").read_text())["audits"]
+    assert {each["verdict"] for each in audit["nodes"]} == {"correct"}
+    assert [each["verdict"] for each in audit["probes"] if each["operator"] == "SequenceMap"] == [verdict]
