@@ -52,6 +52,7 @@ from conformance.own.graphs.intermediate_values import (
     run_once,
     set_data_folder,
 )
+from conformance.own.graphs.model_inputs import vocabulary_text
 from conformance.own.graphs.reading import LoadedModel
 from conformance.own.graphs.tensor_borders import with_tensor_inputs
 from conformance.run.diagnosis.node_diagnosis import NodeResult, mistake_text, mistakes_of_results
@@ -116,7 +117,8 @@ class SubjectAudit:
         repeats_when_prepared_again: whether a model that was prepared again returned the same outputs.
         ways: the number of intermediate values by the way they were obtained.
         remark: why added outputs could not be used for all values; None if they could.
-        warnings: outputs that contradict their declaration, and outputs whose elements are all equal.
+        warnings: outputs that contradict their declaration, outputs whose elements are all equal, and vocabularies of
+            which no element is an entry.
         model_runs: the number of models that were run to obtain the values.
         nodes: the judged nodes, in the model's order.
         edges: pairs of numbers of nodes; the second node takes a result of the first.
@@ -355,8 +357,8 @@ def _model_warnings(model: LoadedModel) -> list[str]:
 def _output_warnings(graph: onnx.GraphProto, values: Mapping[str, Array]) -> list[str]:
     """Return notes on the outputs of a model that a user should see, although no verdict depends on them."""
     given = [(each, values.get(each.name)) for each in graph.output]
-    texts = (text for each, value in given for text in (declaration_text(each, value), constant_text(each.name, value)))
-    return [text for text in texts if text]
+    texts = [text for each, value in given for text in (declaration_text(each, value), constant_text(each.name, value))]
+    return [text for text in (*texts, vocabulary_text(graph.node, values)) if text]
 
 
 def _without_chosen_fault(confirmed: ConfirmedNode, data_set: InputSet) -> ConfirmedNode:

@@ -281,9 +281,9 @@ def _probe_sequences(
     part = part_of(model, node.name or node.op_type, [number])
     held = {name: value for name, value in given.items() if name in exposed.values and _is_constant(name, exposed)}
     complete_part(part, {}, held, {})
-    free = {name: _zeros_like(value) for name, value in given.items() if name not in held}
-    results = dict(zip(node.output, map(_zeros_like, expected), strict=True))
-    if not all(each for each in (*free.values(), *results.values()) if isinstance(each, list)):
+    free = {name: _as_known(value) for name, value in given.items() if name not in held}
+    results = {name: _as_known(each) for name, each in zip(node.output, expected, strict=True) if name}
+    if not results or not all(each for each in (*free.values(), *results.values()) if isinstance(each, list)):
         return None
     part.graph.input.extend(_declared(*each) for each in free.items())
     part.graph.output.extend(_declared(*each) for each in results.items())
@@ -306,9 +306,11 @@ def _probe_sequences(
     return _summary(judged, [number], (), {}, {})
 
 
-def _zeros_like(value: Any) -> Any:
-    """Return a tensor of the type and shape of another one, or a sequence of such tensors."""
-    return [*map(_zeros_like, value)] if isinstance(value, list) else np.zeros(value.shape, value.dtype)
+def _as_known(value: Any) -> Any:
+    """Return a tensor, or zeros of the type and shape of one that is not exposed, or a sequence of such tensors."""
+    if isinstance(value, list):
+        return [*map(_as_known, value)]
+    return value if isinstance(value, np.ndarray) else np.zeros(value.shape, value.dtype)
 
 
 def _declared(name: str, value: Any) -> onnx.ValueInfoProto:

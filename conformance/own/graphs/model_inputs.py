@@ -22,7 +22,7 @@ import zlib
 from collections import Counter
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from itertools import chain, combinations, groupby, islice
+from itertools import chain, combinations, groupby, islice, zip_longest
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
@@ -61,9 +61,17 @@ from conformance.exact.models.arrays import (
     value_message_of,
 )
 from conformance.exact.models.encoded_messages import MAX_TEXTS, decode_message
-from conformance.exact.models.graphs import constant_names, infer_shapes, is_operator, iter_nodes
+from conformance.exact.models.graphs import (
+    constant_names,
+    infer_shapes,
+    is_operator,
+    iter_nodes,
+    names_taken_by,
+    subgraphs_of,
+)
 from conformance.exact.models.input_files import DeclaredInput, known_dtype, required_input_names, required_inputs
 from conformance.exact.models.model_building import pseudo_random_array
+from conformance.exact.reference.nodes import attribute_values
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -410,7 +418,9 @@ def make_inputs(
         for name in takers.keys() & {*node.input}:
             takers[name].append(node)
     for value in values:
-        own = takers.get(value.name, nodes)
+        is_of_texts = item_type(value.type).tensor_type.elem_type == onnx.TensorProto.STRING
+        after = nodes_after(value.name, nodes) if is_of_texts else []
+        own = takers.get(value.name, after if compared_texts(after) else nodes)
         made.append(_make_value(value, shapes, f"{seed}/0/{value.name}", own, most))
         most -= element_count(made[-1])
     given = texts or {}
@@ -557,14 +567,24 @@ COMPARED_ATTRIBUTES = frozenset({
 })  # fmt: skip
 """Attributes whose texts are compared with those of an operand, or are those of a Constant."""
 
+MAX_OWN_TEXTS = 64
+"""Maximum number of texts of pseudo-random inputs that come from attributes of the model."""
+
+LOOKED_UP = {
+    "CategoryMapper": ("cats_strings", "cats_int64s"),
+    "LabelEncoder": ("keys_strings", "keys_int64s", "keys_tensor", "classes_strings"),
+    "OneHotEncoder": ("cats_strings", "cats_int64s"),
+}
+"""The attributes with the entries of each operator that returns a default for an element that is no entry."""
+
+MAX_NAMED_NODES = 5
+"""Maximum number of nodes that a warning names."""
+
 MAX_WORDS = 3
 """Number of texts of attributes in one text of a model that splits texts."""
 
 NUMBERS = ("0", "1.5", "-2")
 """Texts of a map whose texts are cast to numbers."""
-
-MAX_OWN_TEXTS = 64
-"""Maximum number of texts of pseudo-random inputs that come from attributes of the model."""
 
 
 def random_texts(
@@ -577,7 +597,7 @@ def random_texts(
     """
     nodes = list(nodes)
     operators = {node.op_type for node in nodes}
-    own = _compared_texts(nodes)
+    own = compared_texts(nodes)
     if len(own) > 1 and not operators.isdisjoint(SPLITTING_OPERATORS):
         own.append(" ".join(reversed(own[:MAX_WORDS])))
     kinds = [own or [*others] or [*TEXTS], [*others] or own or [*TEXTS]]
@@ -588,22 +608,70 @@ def random_texts(
     return object_array((texts[min(int(place * len(texts)), len(texts) - 1)] for texts, place in chosen), shape)
 
 
-def _compared_texts(nodes: Iterable[onnx.NodeProto]) -> list[str]:
-    """Return the first texts of the attributes with which nodes compare, each once; a stop word also in other case."""
-    given = (
-        (attribute.name, text)
+def nodes_after(name: str, nodes: Sequence[onnx.NodeProto]) -> list[onnx.NodeProto]:
+    """Return the nodes that depend on a value, in their order; those within a node that takes it all count.
+
+    Args:
+        name: the name of the value.
+        nodes: all nodes in topological order, with those of subgraphs after the outer node.
+    """
+    reached = {name}
+    found = []
+    for node in nodes:
+        if not reached.isdisjoint(names_taken_by(node)):
+            reached.update(filter(None, node.output))
+            reached.update(value.name for graph in subgraphs_of(node) for value in graph.input)
+            found.append(node)
+    return found
+
+
+def compared_texts(nodes: Iterable[onnx.NodeProto]) -> list[str]:
+    """Return texts of the attributes with which nodes compare, each once; a stop word also in other case.
+
+    The first texts of all nodes come before their second ones.
+    """
+    given = [
+        [(attribute.name, text) for text in (*attribute.strings, *attribute.t.string_data)]
         for node in nodes
         for attribute in node.attribute
         if attribute.name in COMPARED_ATTRIBUTES
-        for text in (*attribute.strings, *attribute.t.string_data)
-    )
+    ]
     found: dict[str, None] = {}
-    for name, content in islice(given, MAX_OWN_TEXTS):
+    for name, content in islice(filter(None, chain.from_iterable(zip_longest(*given))), MAX_OWN_TEXTS):
         with suppress(UnicodeDecodeError):
             found[content.decode()] = None
             if name == "stopwords":
                 found[content.decode().swapcase()] = None
     return [*found]
+
+
+def vocabulary_text(nodes: Iterable[onnx.NodeProto], values: Mapping[str, Array]) -> str:
+    """Return a note on nodes of whose vocabulary no element of their operand is an entry; empty if there are none.
+
+    Args:
+        nodes: the nodes.
+        values: the known values by name.
+    """
+    unmet = [node.name or node.output[0] for node in nodes if _meets_no_entry(node, values)]
+    if not unmet:
+        return ""
+    more = f" and {len(unmet) - MAX_NAMED_NODES} more" if len(unmet) > MAX_NAMED_NODES else ""
+    named = ", ".join(unmet[:MAX_NAMED_NODES])
+    return f"no element is in the vocabulary of {named}{more}, so that only defaults were judged; give other --inputs"
+
+
+def _meets_no_entry(node: onnx.NodeProto, values: Mapping[str, Array]) -> bool:
+    """Return whether a node looks up known elements, and finds none of them."""
+    if is_operator(node, "TfIdfVectorizer"):
+        result = values.get(node.output[0])
+        return result is not None and result.size > 0 and not result.any()
+    is_lookup = node.domain == "ai.onnx.ml" and node.op_type in LOOKED_UP
+    operand = values.get(node.input[0]) if is_lookup and node.input else None
+    if operand is None or not operand.size or not (is_text(operand.dtype) or operand.dtype.kind in "iu"):
+        return False
+    attributes = attribute_values(node.attribute)
+    entries = [each for name in LOOKED_UP[node.op_type] for each in np.asarray(attributes.get(name, []), object).flat]
+    return bool(entries) and {*operand.flat}.isdisjoint(entries)
 
 
 def _make_input(

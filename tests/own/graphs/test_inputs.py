@@ -30,6 +30,7 @@ from conformance.own.graphs.model_inputs import (
     random_texts,
     read_inputs,
     size_candidates,
+    vocabulary_text,
 )
 from conformance.own.graphs.reading import LoadedModel
 from conformance.subjects.calling.subject_names import Subject
@@ -392,6 +393,41 @@ def test_first_text_of_an_input_is_one_that_a_node_compares_with(op_type: str, a
         first, *_, last = random_texts(str(seed), (2,), [node, labels])
         assert first.lower() in words
         assert last not in [*words, "label"]
+
+
+FIRST = ", ".join(f'"first {number}"' for number in range(99))
+COLUMNS = onnx.parser.parse_model(f"""<ir_version: 8, opset_import: ["": 18, "ai.onnx.ml": 3]>
+    g (string[2] A, string[2] B) => (int64[2] Y, float[2] Z) {{
+        Y = ai.onnx.ml.LabelEncoder <keys_strings = [{FIRST}], values_int64s = [{", ".join(map(str, range(99)))}]> (A)
+        U = Identity (B)
+        Z = ai.onnx.ml.LabelEncoder <keys_strings = ["red", "blue"], values_floats = [1.0, 2.0]> (U)
+    }}""")
+COUNTED = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["": 18]>
+    g (string[2] A) => (float[2] Y) {
+        Y = TfIdfVectorizer <mode = "TF", min_gram_length = 1, max_gram_length = 1, max_skip_count = 0,
+            ngram_counts = [0], ngram_indexes = [0, 1], pool_strings = ["red", "blue"]> (A) }""")
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_first_text_of_each_input_is_one_of_the_vocabulary_of_the_nodes_after_it(seed: int) -> None:
+    (first, _), (second, _) = make_inputs(COLUMNS.graph, {}, seed).arrays
+    assert first.startswith("first")
+    assert second in ("red", "blue")
+
+
+def test_vocabulary_without_an_entry_among_the_elements_is_named(command, here) -> None:
+    onnx.save(COLUMNS, here / "columns.onnx")
+    for texts, count in ((["blue", "x"], 0), (["y", "x"], 1)):
+        np.savez(here / "inputs.npz", A=np.array(["first 3", "x"]), B=np.array(texts))
+        given = "columns.onnx", "-b", "onnx-reference", "--inputs", "inputs.npz", "--json", "a.json"
+        assert command("audit", *given).status == 0
+        (audit,) = json.loads((here / "a.json").read_text())["audits"]
+        assert len([each for each in audit["warnings"] if "vocabulary" in each]) == count
+
+
+@pytest.mark.parametrize(("counts", "is_named"), [([0, 0], True), ([0, 2], False)])
+def test_vocabulary_of_which_nothing_was_counted_is_named(counts: list[float], is_named: bool) -> None:
+    assert bool(vocabulary_text(COUNTED.graph.node, {"Y": np.array(counts, np.float32)})) == is_named
 
 
 def test_text_of_a_model_that_splits_texts_has_several_words() -> None:
