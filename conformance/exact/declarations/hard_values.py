@@ -273,6 +273,9 @@ OWN_PERIODS = {"hard": 8, "only hard": 2, "wide": 4}
 LARGEST_MODERATE = 128.0
 """Largest number of a row of moderate numbers: near it, exponentials in float overflow."""
 
+MODERATE_EXPONENTS = 5.3125
+"""Range of the binary logarithms of moderate numbers, from 3 to almost the largest one."""
+
 
 def probe_values(operator: str, name: str, array: Array, kind: str, number: int, hard: Sequence[float]) -> Array:
     """Return the elements of an operand in a probe.
@@ -322,6 +325,15 @@ def probe_values(operator: str, name: str, array: Array, kind: str, number: int,
     return np.where(chosen & ~np.isnan(only.astype(np.float64)), only, array)
 
 
+def _between_powers(exponents: Array) -> Array:
+    """Return powers of 2, and numbers evenly between them for a fraction of an exponent.
+
+    The bits of `numpy.exp2` and `numpy.power` depend on the processor.
+    """
+    whole = np.floor(exponents)
+    return np.asarray(np.ldexp(1 + (exponents - whole), whole.astype(np.int64)))
+
+
 LINEAR_LIMIT = 32.0
 EXPONENT_LIMITS = (-12, 24)
 """Limits of the even numbers of `magnitudes`, and the powers of 2 between which its other magnitudes are."""
@@ -338,7 +350,7 @@ def magnitudes(text: str, count: int) -> Array:
     half = count // 2
     even = LINEAR_LIMIT * (2 * places[:half] / max(half, 1) - 1)
     low, high = EXPONENT_LIMITS
-    powers = np.exp2(low + (high - low) * (places[half:] - half) / max(count - half, 1))
+    powers = _between_powers(low + (high - low) * (places[half:] - half) / max(count - half, 1))
     signs = np.where(element_bits(f"{text}/sign", powers.shape) & np.uint64(1), -1.0, 1.0)
     numbers = np.concatenate([even, signs * powers])
     return np.asarray(numbers[np.argsort(element_bits(f"{text}/order", (count,)), kind="stable")])
@@ -486,7 +498,7 @@ def _finite_rows(text: str, shape: Sequence[int]) -> Array:
     bits = element_bits(text, shape)
     other = element_bits(f"{text}/class", shape)
     halves = ((bits % np.uint64(13)).astype(np.float64) - 6) / 2
-    moderate = 3 * (LARGEST_MODERATE / 3) ** unit_fractions(bits) * np.where(bits & np.uint64(1), 1, -1)
+    moderate = 3 * _between_powers(MODERATE_EXPONENTS * unit_fractions(bits)) * np.where(bits & np.uint64(1), 1, -1)
     signs = _signs(shape)
     kind = other % np.uint64(8)
     numbers = np.where(kind < 3, halves, np.where(kind < 5, moderate, LARGEST_MODERATE))

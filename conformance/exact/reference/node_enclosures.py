@@ -711,7 +711,8 @@ def answer_of(expected: Tensor | list[Tensor], *, given: Array | None = None, ex
     if expected is None or isinstance(expected, list):
         raise ValueError("an output is a sequence, or is not known")
     if not isinstance(expected, Enclosure):
-        return Answer(expected, np.zeros(expected.shape) if is_floating(expected.dtype) else None)
+        bound = np.zeros(expected.shape) if is_floating(expected.dtype) else None
+        return Answer(_without_signs_of_nan(expected), bound)
     value = np.asarray(expected.value)
     error = np.asarray(expected.error)
     error = np.where(np.isnan(error), np.where(np.isfinite(value), np.inf, 0.0), error)
@@ -720,7 +721,6 @@ def answer_of(expected: Tensor | list[Tensor], *, given: Array | None = None, ex
     with np.errstate(all="ignore"):
         if is_floating(expected.dtype):
             value = _without_last_bits(value, error)
-            value = np.where(np.isnan(value), np.nan, value)  # the sign of a NaN depends on the machine
             rounded = np.where(is_open & np.isfinite(value), 0, value).astype(expected.dtype)
             if exact is not None and exact.dtype == expected.dtype and exact.shape == expected.shape:
                 rounded = np.where(np.abs(exact.astype(np.float64) - value) <= error, exact, rounded)
@@ -731,6 +731,7 @@ def answer_of(expected: Tensor | list[Tensor], *, given: Array | None = None, ex
             rounded = np.where(is_open, 0, nearest).astype(expected.dtype)
         if given is not None:
             rounded = np.where(is_open, given, rounded).astype(expected.dtype)
+        rounded = _without_signs_of_nan(rounded)
         wide = rounded.astype(np.float64)
         distance = element_distances(wide, value)
         if exact is not None:  # the distance from the value in double depends on the machine, and is small
@@ -740,6 +741,14 @@ def answer_of(expected: Tensor | list[Tensor], *, given: Array | None = None, ex
             bound = np.where(is_open, np.inf, np.maximum(high - wide, wide - low))
             return Answer(rounded, bound if bound.any() else None)
     return Answer(rounded, np.where(is_open | np.isnan(distance), np.inf, _round_up(distance + error, bits)))
+
+
+def _without_signs_of_nan(array: Array) -> Array:
+    """Return an array with one kind of NaN, whose sign depends on the machine."""
+    if not is_floating(array.dtype):
+        return array
+    is_nan = np.isnan(array)
+    return np.where(is_nan, array.dtype.type(np.nan), array) if is_nan.any() else array
 
 
 def _round_up(bounds: Array, bits: int = BOUND_BITS) -> Array:

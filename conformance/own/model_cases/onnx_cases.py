@@ -46,6 +46,7 @@ from conformance.exact.reference.numbers.enclosure import (
     hull,
     without_strict_bounds,
 )
+from conformance.exact.reference.numbers.portable import with_portable_bits
 from conformance.exact.reference.oracle import EVALUATION_ERRORS, Answer, evaluate, quiet_evaluation
 from conformance.own.graphs.intermediate_values import RANDOM_OPERATORS
 from conformance.own.graphs.tensor_borders import with_tensors
@@ -75,9 +76,6 @@ DRAWN_TAG = "drawn"
 
 TENSORS_TAG = "of-tensors"
 """Tag of a case whose model makes sequences or optionals from tensors, because the files of a case have tensors."""
-
-COARSE_BITS = 14
-"""Binary logarithm of the part by which the multiples of inexact doubles are larger than the errors of the doubles."""
 
 MAX_ORACLE_ELEMENTS = 4096
 """Largest number of elements for which exact arithmetic computes the expected value of doubles."""
@@ -431,38 +429,17 @@ def answers_of_model(
     Raises:
         Unsupported: the reference has no answer, or none for more than half of the elements of an output.
     """
-    with quiet_evaluation(), without_strict_bounds() if level is Level.MUST else nullcontext():
+    has_doubles = any(each.type.tensor_type.elem_type == onnx.TensorProto.DOUBLE for each in model.graph.output)
+    strict = without_strict_bounds() if level is Level.MUST else nullcontext()
+    with quiet_evaluation(), strict, with_portable_bits(enabled=has_doubles):
         expected = enclose_outputs(model, inputs)
         if level is Level.SHOULD:
             expected = [each.should or each if isinstance(each, Enclosure) else each for each in expected]
         elif whole is not None:
             expected = _admit_kernel(expected, whole, inputs)
-        if outputs is None:
-            expected = list(map(_coarse_doubles, expected))
-            centres: Sequence[Any] = [None] * len(expected)
-        else:
-            centres = _exact_doubles(model, inputs, expected)
+        centres = [None] * len(expected) if outputs is None else _exact_doubles(model, inputs, expected)
         given = outputs or repeat(None, len(expected))
         return [_answer(*each) for each in zip(expected, centres, given, strict=True)]
-
-
-def _coarse_doubles(expected: Tensor) -> Tensor:
-    """Return inexact doubles as multiples of a large part of their new, wider bounds; other outputs as they are.
-
-    The last bits of double arithmetic depend on the machine, and decide about few multiples only. Exact arithmetic
-    takes minutes for some nodes. The bounds exclude results that were computed in a narrower type.
-    """
-    if not isinstance(expected, Enclosure) or expected.dtype != np.float64:
-        return expected
-    value = np.asarray(expected.value)
-    error = np.asarray(expected.error)
-    with np.errstate(all="ignore"):
-        _, exponent = np.frexp(error * 2.0**COARSE_BITS)
-        multiples = np.floor(np.ldexp(value, -exponent) + 2 / 3)  # no number of few bits is near 1/3
-        rounded = np.ldexp(multiples, exponent)
-        is_inexact = (error > 0) & np.isfinite(error) & np.isfinite(rounded)
-        bound = np.ldexp(1.0, exponent + 1)
-    return replace(expected, value=np.where(is_inexact, rounded, value), error=np.where(is_inexact, bound, error))
 
 
 def _admit_kernel(expected: Sequence[Tensor], whole: onnx.ModelProto, inputs: Sequence[Array]) -> list[Tensor]:

@@ -278,13 +278,33 @@ def test_expected_doubles_do_not_depend_on_matrix_products_of_the_machine(name, 
             assert answers[0].bound.tobytes() == found[0].bound.tobytes()
 
 
+@pytest.mark.parametrize("name", ["test_conv_ours_t_double", "test_lppool_ours_t_double", "test_einsum_ours_t_double"])
+def test_doubles_of_drawn_nodes_do_not_depend_on_functions_of_the_machine(name, monkeypatch):
+    operator = {"conv": "Conv", "lppool": "LpPool", "einsum": "Einsum"}[name.split("_")[1]]
+
+    def expected():
+        ((_, case),) = [each for each in typed_cases([], {operator}) if each[1].id == name]
+        return [(answer.expected.tobytes(), answer.bound.tobytes()) for answers in case.answers for answer in answers]
+
+    before = expected()
+    for function in (np.matmul, np.einsum, np.power):
+
+        def inexact(*arrays, own=function, **options):
+            result = own(*arrays, **options)
+            is_sum = not isinstance(arrays[0], str) or "," in arrays[0]
+            return result * (1 + 2.0**-52) if result.dtype == np.float64 and is_sum else result
+
+        monkeypatch.setattr(np, function.__name__, inexact)
+    assert expected() == before
+
+
 def test_inexact_doubles_of_drawn_nodes_exclude_results_in_float():
     ((_, case),) = [each for each in typed_cases([], {"Erf"}) if each[1].id == "test_erf_ours_t_double"]
     (answer,) = case.answers[0]
     assert answer.bound.any()
     is_large = np.isfinite(answer.expected) & (np.abs(answer.expected) > 0.1)
     assert is_large.any()
-    assert (answer.bound[is_large] < 1e-8).all()
+    assert (answer.bound[is_large] < 1e-13).all()
     right = np.vectorize(erf)(case.data_sets[0][0])
     assert is_acceptable(answer, right)
     assert not is_acceptable(answer, right.astype(np.float32).astype(np.float64))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from math import ceil, prod
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,7 @@ from conformance.exact.reference.formulas.linear import (
     windows,
 )
 from conformance.exact.reference.nodes import Node
+from conformance.exact.reference.numbers import elementary, portable
 from conformance.exact.reference.numbers.enclosure import (
     Enclosure,
     admit,
@@ -181,7 +183,7 @@ def _affine_grid(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     positions = np.stack([*reversed(np.meshgrid(*axes, indexing="ij")), np.ones(sizes)], -1)
     error = np.full(positions.shape, ROUNDINGS["position in AffineGrid"] * float(format_of(theta.dtype).unit_roundoff))
     grid = theta.dot(
-        Enclosure(positions, error, theta.dtype), lambda a, b: np.einsum("nij,...j->n...i", a, b), len(sizes) + 1
+        Enclosure(positions, error, theta.dtype), partial(portable.einsum, "nij,...j->n...i"), len(sizes) + 1
     )
     return [grid.leave_open(np.full(grid.shape, is_aligned and 1 in sizes), "single pixel")]
 
@@ -211,7 +213,7 @@ def _powers(X: Enclosure, p: int) -> Enclosure:
     """Return the powers Abs(X)^p, by multiplication or by a function."""
     if p == 1:
         return abs(X)
-    return X * X if p == 2 else abs(X).named("pow", lambda x: np.power(np.maximum(x, 0), float(p)))
+    return X * X if p == 2 else abs(X).named("pow", lambda x: elementary.power(np.maximum(x, 0), float(p)))
 
 
 def _norm(P: Enclosure, summation: Callable[[Array], Array], count: int, p: int) -> Enclosure:
@@ -233,7 +235,7 @@ def _norm(P: Enclosure, summation: Callable[[Array], Array], count: int, p: int)
 def _root(X: Enclosure, p: int) -> Enclosure:
     if p == 1:
         return X
-    return sqrt(X) if p == 2 else X.named("pow", lambda x: np.power(np.maximum(x, 0), 1 / p))
+    return sqrt(X) if p == 2 else X.named("pow", lambda x: elementary.power(np.maximum(x, 0), 1 / p))
 
 
 def _lrn(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:

@@ -55,6 +55,7 @@ from conformance.exact.reference.formulas.linear import (
 from conformance.exact.reference.formulas.normalization import Statistics, rms_normalized, softmax
 from conformance.exact.reference.formulas.recurrent import FORMULAS as RECURRENT_FORMULAS
 from conformance.exact.reference.formulas.recurrent import in_eight_bits
+from conformance.exact.reference.numbers import portable
 from conformance.exact.reference.numbers.enclosure import Enclosure, admit, move
 from conformance.exact.reference.tolerances import UNSPECIFIED_NAN
 
@@ -612,7 +613,7 @@ def _matmul_integer_to_float(_: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     def dequantized() -> Enclosure:
         first = A * scales[0]
         second = Enclosure.exact(B, FLOAT) * scales[1]
-        product = first.dot(second, np.matmul, A.shape[-1])
+        product = first.dot(second, portable.matmul, A.shape[-1])
         return product if summand is None else product.plus(summand)
 
     return [

@@ -220,7 +220,7 @@ def _order_with_nan(X: Enclosure, result: Enclosure, axis: int, node: Node) -> E
     if X.error.any():
         return result.leave_open(np.moveaxis(np.asarray(is_nan.any(-1, keepdims=True)), -1, axis), "order of NaN")
     sign = 1 if node.attributes.get("largest", 1) else -1
-    ordered = -sign * np.sort(-sign * elements, -1)  # NaN is last
+    ordered = -sign * np.sort(-sign * elements, -1, kind="stable")  # NaN is last
     places = np.arange(count) - is_nan.sum(-1, keepdims=True)
     last = ordered[..., :count]
     first = np.where(places < 0, np.nan, np.take_along_axis(ordered, np.maximum(places, 0), -1))

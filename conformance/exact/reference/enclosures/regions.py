@@ -29,6 +29,7 @@ from conformance.exact.reference.formulas.linear import (
     window_places,
 )
 from conformance.exact.reference.nodes import check_steps
+from conformance.exact.reference.numbers import portable
 from conformance.exact.reference.numbers.enclosure import Enclosure, admit, between, current_reading
 from conformance.exact.reference.tolerances import ROUNDINGS
 
@@ -306,7 +307,7 @@ def _deform_conv(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
         columns, pairs = columns * factors, pairs * np.maximum(factors.magnitude, 1.0)
     columns = columns.moved(lambda c: c.reshape(batch, groups, channels // groups, count, -1))
     weights = W.moved(lambda w: w.reshape(groups, outputs // groups, channels // groups, count))
-    convolve = partial(np.einsum, "ngckp,gock->ngop")
+    convolve = partial(portable.einsum, "ngckp,gock->ngop")
     Y = columns.dot(weights, convolve, channels // groups * count)
     if mask is not None:  # a product of two of the three factors may overflow
         reached = convolve(pairs.reshape(columns.shape), np.maximum(weights.magnitude, 1.0))
@@ -431,7 +432,7 @@ def _mean_samples(
     )
 
     def combine(rows: Array, pixels: Array, columns: Array) -> Array:
-        return np.asarray(rows @ pixels @ columns.T) / prod(samples)
+        return portable.matmul(portable.matmul(rows, pixels), columns.T) / prod(samples)
 
     magnitudes = combine(w[0], X.magnitude, w[1])
     error = combine(w[0], X.error, w[1])
@@ -449,7 +450,7 @@ def _largest_samples(
 
     magnitudes = W[0] @ X.magnitude @ W[1].T
     error = W[0] @ X.error @ W[1].T + E[0] @ X.magnitude @ (W[1] + E[1]).T + W[0] @ X.magnitude @ E[1].T
-    sums = X.from_terms(W[0] @ X.value @ W[1].T, magnitudes, error, 10)
+    sums = X.from_terms(portable.matmul(portable.matmul(W[0], X.value), W[1].T), magnitudes, error, 10)
     # the largest weighted pixel: a neighbour with the weight 0 has the product 0
     products = np.full(sums.shape, -np.inf)
     for row, column in product(range(X.shape[1]), range(X.shape[2])):

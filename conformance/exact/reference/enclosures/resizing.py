@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from math import floor
+from math import floor, prod
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +14,7 @@ from conformance.exact.models.arrays import format_of
 from conformance.exact.reference.enclosures.regions import cubic_weights, nearest_elements
 from conformance.exact.reference.formulas.elementwise import tensor
 from conformance.exact.reference.formulas.linear import distinct_axes
+from conformance.exact.reference.numbers import portable
 from conformance.exact.reference.numbers.enclosure import (
     Enclosure,
     admit,
@@ -234,7 +235,9 @@ def _filtered(node: Node, X: Enclosure, axis: int, x: Array, scale: float, reach
         return matrix
 
     def combine(matrix: Array, values: Array) -> Array:
-        return np.moveaxis(np.tensordot(matrix, values, (1, axis)), 0, axis)
+        moved = np.moveaxis(values, axis, 0)
+        sums = portable.matmul(matrix, moved.reshape(len(moved), prod(moved.shape[1:])))
+        return np.moveaxis(sums.reshape(len(matrix), *moved.shape[1:]), 0, axis)
 
     # a coordinate has a few roundings in float, and a weight as many as its polynomial
     shift = COORDINATE_ROUNDINGS * 2.0**-24 * (np.abs(x) + 1)

@@ -16,6 +16,7 @@ from conformance.base.verdicts import Unsupported
 from conformance.exact.models.arrays import dtype_of, format_of, is_computed
 from conformance.exact.reference.formulas.elementwise import tensor
 from conformance.exact.reference.formulas.linear import integers
+from conformance.exact.reference.numbers import elementary, portable
 from conformance.exact.reference.numbers.enclosure import Enclosure, is_strict, known_elements
 from conformance.exact.reference.tolerances import ROUNDINGS
 
@@ -33,7 +34,7 @@ MAX_TRANSFORM_LENGTH = 4096
 def _roots(length: int, rows: int, columns: int, sign: int) -> tuple[Array, Array]:
     """Return the real and imaginary parts of Exp(sign 2 pi j k n / length) for k < rows and n < columns."""
     angles = np.outer(np.arange(rows), np.arange(columns)) % length * (2 * np.pi / length)
-    return np.cos(angles), sign * np.sin(angles)
+    return elementary.cos(angles), sign * elementary.sin(angles)
 
 
 def _transform(X: Enclosure, length: int, *, inverse: bool, onesided: bool) -> Enclosure:
@@ -47,11 +48,11 @@ def _transform(X: Enclosure, length: int, *, inverse: bool, onesided: bool) -> E
     cosines, sines = _roots(length, rows, X.shape[-2], 1 if inverse else -1)
 
     def apply(x: Array, c: Array, s: Array, sign: int) -> Array:
-        real = np.einsum("...n,kn->...k", x[..., 0], c)
-        imaginary = np.einsum("...n,kn->...k", x[..., 0], s)
+        real = portable.einsum("...n,kn->...k", x[..., 0], c)
+        imaginary = portable.einsum("...n,kn->...k", x[..., 0], s)
         if x.shape[-1] == 2:
-            real = real + sign * np.einsum("...n,kn->...k", x[..., 1], s)
-            imaginary = imaginary + np.einsum("...n,kn->...k", x[..., 1], c)
+            real = real + sign * portable.einsum("...n,kn->...k", x[..., 1], s)
+            imaginary = imaginary + portable.einsum("...n,kn->...k", x[..., 1], c)
         return np.stack([real, imaginary] if not (inverse and onesided) else [real], axis=-1)
 
     sizes = np.abs(cosines), np.abs(sines)

@@ -26,11 +26,6 @@ if TYPE_CHECKING:
     Formula = Callable[[Enclosure], Enclosure]
 
 
-def erf(X: Array) -> Array:
-    """Return the error function of each element, in double."""
-    return np.asarray(np.frompyfunc(math.erf, 1, 1)(X), dtype=np.float64)
-
-
 def tensor(given: T | Array | None) -> T:
     """Return an input as a tensor of floating-point numbers.
 
@@ -131,7 +126,7 @@ def gelu(X: Enclosure, *, approximate: str = "none") -> Enclosure:
         base = X.apply(lambda x: np.clip(x, -LARGEST_OF_GELU, LARGEST_OF_GELU))
         return gelu_by_tanh(X, math.sqrt(2 / math.pi) * (base + 0.044715 * (base * base * base)))
     function = "erf of Gelu" if type_name(X.dtype) == "float" else "erf"
-    return 0.5 * (X * (1.0 + (X.constant(math.sqrt(0.5), may_be_float=False) * X).named(function, erf)))
+    return 0.5 * (X * (1.0 + (X.constant(math.sqrt(0.5), may_be_float=False) * X).named(function, elementary.erf)))
 
 
 def gelu_by_tanh(X: Enclosure, u: Enclosure) -> Enclosure:
@@ -227,12 +222,12 @@ def _pow(_: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     exponent = np.broadcast_to(exponent, X.shape).copy()  # NumPy takes the root for a single exponent of 0.5
     if is_whole and not X.is_exact:  # for a negative base, too, the power changes most at the end farthest from 0
         with np.errstate(all="ignore"):
-            value = np.power(X.value, exponent)
+            value = elementary.power(X.value, exponent)
             spread = np.power(X.magnitude, exponent) - np.abs(value)
         spread = np.where(exponent == 0, 0.0, np.where(np.isnan(spread), np.inf, spread))
         propagated = Enclosure(value, spread, X.dtype)
     else:
-        propagated = X.apply(lambda x: np.power(x, exponent))
+        propagated = X.apply(lambda x: elementary.power(x, exponent))
     power = _power(X, exponent, propagated)
     if isinstance(given, np.ndarray) and given.dtype.kind in "iu":
         # a kernel may compute with the exponent in the type of the base, in which no large number is odd
@@ -261,7 +256,7 @@ def _integer_power(base: Array, exponent: Enclosure) -> Tensor:
 def raise_to(X: Enclosure, exponent: float) -> Enclosure:
     """Return positive numbers to a power."""
     exponents = np.full(X.shape, exponent)
-    return _power(X, exponents, X.apply(lambda x: np.power(np.maximum(x, 0), exponents)))
+    return _power(X, exponents, X.apply(lambda x: elementary.power(np.maximum(x, 0), exponents)))
 
 
 def _power(X: Enclosure, exponent: Array, power: Enclosure) -> Enclosure:
@@ -365,7 +360,7 @@ def _tan(_: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
     X = tensor(inputs[0])
     if not X.is_exact:
         raise Unsupported("the operand of Tan is not exact, and may be near a pole")
-    return [X.named("tan", np.tan)]
+    return [X.named("tan", elementary.tan)]
 
 
 def _mod(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
@@ -427,7 +422,7 @@ ELEMENTWISE_ENCLOSURES: Mapping[str, NodeEnclosure] = {
     "Softplus": _unary(lambda X: softplus_of_page(X).without_negative()),
     "Softsign": _unary(softsign),
     "Mish": _unary(_mish),
-    "Erf": _unary(lambda X: X.named("erf", erf)),
+    "Erf": _unary(lambda X: X.named("erf", elementary.erf)),
     "Gelu": _gelu,
     "Swish": _with_numbers(_swish, alpha=1.0),
     "Elu": _with_numbers(elu, alpha=1.0),
@@ -438,11 +433,11 @@ ELEMENTWISE_ENCLOSURES: Mapping[str, NodeEnclosure] = {
     "PRelu": _prelu,
     "HardSigmoid": _with_numbers(hard_sigmoid, alpha=0.2, beta=0.5),
     "HardSwish": _unary(_hard_swish),
-    "Sin": _periodic("sin", np.sin),
-    "Cos": _periodic("cos", np.cos),
-    "Asin": _named("asin", np.arcsin),
-    "Acos": _named("acos", np.arccos),
-    "Atan": _named("atan", np.arctan),
+    "Sin": _periodic("sin", elementary.sin),
+    "Cos": _periodic("cos", elementary.cos),
+    "Asin": _named("asin", elementary.asin),
+    "Acos": _named("acos", elementary.acos),
+    "Atan": _named("atan", elementary.atan),
     "Tan": _tan,
     "Mod": _mod,
     "Sinh": _named("sinh", elementary.sinh),

@@ -17,6 +17,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from conformance.base.verdicts import Level, Unsupported
 from conformance.exact.models.arrays import format_of, type_name
 from conformance.exact.reference.formulas.elementwise import absolute, exp, log, sqrt, tensor
+from conformance.exact.reference.numbers import portable
 from conformance.exact.reference.numbers.enclosure import (
     Enclosure,
     SumOfProducts,
@@ -86,7 +87,7 @@ def distinct_axes(axes: Iterable[int], rank: int) -> list[int]:
 
 def matmul(A: T, B: T) -> T:
     """Return the matrix product, with broadcasting of the leading dimensions."""
-    return A.dot(B, np.matmul, A.shape[-1])
+    return A.dot(B, portable.matmul, A.shape[-1])
 
 
 def squared_distances(A: T, B: T) -> T:
@@ -154,7 +155,7 @@ def _einsum(node: Node, inputs: Sequence[Tensor]) -> list[Tensor]:
 
     def contract(*arrays: Array) -> Array:
         try:
-            return np.asarray(np.einsum(equation, *arrays, optimize=len(arrays) > 1))
+            return portable.einsum(equation, *arrays)
         except ValueError as reason:
             raise Unsupported(f"Einsum with the equation {equation}") from reason
 
@@ -371,7 +372,7 @@ def convolve(node: Node, x: Array, w: Array, pads: Pads) -> Array:
     total: Any = 0
     for number, window in enumerate(windows(x, node, w.shape[2:], pads, 0.0)):
         grouped = window.reshape(window.shape[0], groups, w.shape[1], -1)
-        total = total + np.matmul(parts[..., number], grouped)
+        total = total + portable.matmul(parts[..., number], grouped)
     return np.asarray(total).reshape(x.shape[0], w.shape[0], *window.shape[2:])
 
 
@@ -556,7 +557,7 @@ def _conv_transpose(node: Node, inputs: Sequence[T | Array | None]) -> list[T]:
         flat = x.reshape(x.shape[0], groups, w.shape[0] // groups, -1)
         for number, place in enumerate(window_places(kernel, gaps, x.shape[2:], steps)):
             taps = np.swapaxes(parts[..., number], 1, 2)
-            total[place] += np.matmul(taps, flat).reshape(x.shape[0], groups * channels, *x.shape[2:])
+            total[place] += portable.matmul(taps, flat).reshape(x.shape[0], groups * channels, *x.shape[2:])
         return pad_or_crop(total, [(-low, -high) for low, high in pads])
 
     count = W.shape[0] // groups * prod(kernel)

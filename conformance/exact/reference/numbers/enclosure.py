@@ -35,7 +35,7 @@ import numpy as np
 
 from conformance.base.verdicts import Level, Unsupported
 from conformance.exact.models.arrays import element_distances, equal_elements, format_of, is_computed
-from conformance.exact.reference.numbers import ArithmeticOperators
+from conformance.exact.reference.numbers import ArithmeticOperators, elementary, portable
 from conformance.exact.reference.numbers.formula_tensor import FormulaTensor
 from conformance.exact.reference.tolerances import (
     DEVIATIONS,
@@ -423,6 +423,8 @@ class Enclosure(ArithmeticOperators, FormulaTensor):
 
     def named(self, name: str, function: Callable[[Array], Array]) -> Enclosure:
         """Return the results of a monotone function with the admissible error of `tolerances.FUNCTIONS[name]`."""
+        if portable.HAS_PORTABLE_BITS.get():
+            function = elementary.portable_function(function)
         result = self.apply(function, self.ulps_of(name))
         if is_strict():
             return result
@@ -644,7 +646,12 @@ class Enclosure(ArithmeticOperators, FormulaTensor):
             if not self.is_exact:
                 error = error + product(first.error, second.magnitudes)
                 shares = self.shares
-                if shares is not None and shares.error is self.error and product is np.matmul and other.value.ndim > 1:
+                if (
+                    shares is not None
+                    and shares.error is self.error
+                    and product is portable.matmul
+                    and other.value.ndim > 1
+                ):
                     error = np.fmin(error, shares.error_of_mean(value, other.value))
                     terms = shares.nonzero_counts()
                     # a kernel may divide by the sum of the numerators after this product, which may overflow

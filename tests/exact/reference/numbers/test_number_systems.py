@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
+from decimal import Decimal, localcontext
 from itertools import product
 
+import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as some
 
 from conformance.exact.models.arrays import DOUBLE, FLOAT
+from conformance.exact.reference.numbers import elementary, portable
 from conformance.exact.reference.numbers.affine import (
     AffineForm,
     Coefficients,
@@ -236,3 +238,69 @@ def test_subnormal_partial_sum_can_be_flushed():
 def test_overflowing_partial_sum_is_indeterminate():
     with exact_context():
         assert (tensor(FLOAT.largest) + tensor(-FLOAT.largest) + tensor(FLOAT.largest)).is_indeterminate
+
+
+# Doubles whose bits do not depend on the machine
+
+EQUATIONS = [
+    ("ij,jk->ik", [(3, 4), (4, 5)]),
+    ("ij,jk", [(3, 4), (4, 5)]),
+    ("...ij,...jk->...ik", [(2, 1, 3, 4), (3, 4, 5)]),
+    ("ii->i", [(4, 4)]),
+    ("ii", [(4, 4)]),
+    ("bij,bjk,k->b", [(2, 3, 4), (2, 4, 5), (5,)]),
+    ("i,i", [(0,), (0,)]),
+    ("i...,i...->...", [(4, 3), (4, 2, 3)]),
+]
+
+SMALL_NUMBERS = [0.3, 0.999, 1e-9, -0.75, 2.0**-1074]
+
+
+def sines(shapes):
+    return [np.sin(np.arange(1.0, 1 + np.prod(shape))).reshape(shape) for shape in shapes]
+
+
+@pytest.mark.parametrize(("equation", "shapes"), EQUATIONS, ids=[equation for equation, _ in EQUATIONS])
+def test_einsum_with_portable_bits_returns_the_sums_of_numpy(equation, shapes):
+    operands = sines(shapes)
+    with portable.with_portable_bits():
+        sums = portable.einsum(equation, *operands)
+    np.testing.assert_allclose(sums, np.einsum(equation, *operands), rtol=1e-13)
+    assert sums.shape == np.einsum(equation, *operands).shape
+
+
+@pytest.mark.parametrize("shapes", [[(3,), (3,)], [(2, 3), (3,)], [(3,), (3, 4)], [(2, 1, 5, 3), (7, 3, 4)]])
+def test_matmul_with_portable_bits_adds_products_in_their_order(shapes):
+    a, b = sines(shapes)
+    with portable.with_portable_bits():
+        sums = portable.matmul(a, b)
+    assert sums.shape == np.matmul(a, b).shape
+    rows, columns = np.atleast_2d(a), b.reshape(len(b), -1) if b.ndim == 1 else b
+    first = 0.0
+    for place in range(a.shape[-1]):
+        first += rows[(0,) * (rows.ndim - 1) + (place,)] * columns[(*(0,) * (columns.ndim - 2), place, 0)]
+    assert np.ravel(sums)[0] == first
+
+
+@pytest.mark.parametrize("name", ["sin", "cos", "tan", "asin", "acos", "atan", "exp", "log1p", "tanh", "erf"])
+def test_function_with_portable_bits_is_within_an_ulp_of_numpy(name):
+    X = np.array([*SMALL_NUMBERS, 0.0, -0.0, np.nan, 1.0, -1.0])
+    function = getattr(elementary, name)
+    with portable.with_portable_bits(), np.errstate(all="ignore"):
+        results = function(X)
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_max_ulp(results, function(X), 2)
+
+
+def test_exponentials_with_portable_bits_are_those_of_decimals():
+    X = np.linspace(-700, 700, 999)
+    with portable.with_portable_bits():
+        results = elementary.exp(X)
+    with localcontext(prec=40):
+        assert results.tolist() == [float(Decimal(x).exp()) for x in X.tolist()]
+
+
+def test_sine_of_a_large_number_with_portable_bits_has_all_digits():
+    with portable.with_portable_bits():
+        (sine,) = elementary.sin(np.array([1e22]))
+    assert sine == -0.8522008497671888
