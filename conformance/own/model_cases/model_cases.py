@@ -97,6 +97,9 @@ MAX_CASE_ELEMENTS = 2**14
 MAX_LARGE_CASE_ELEMENTS = 2**17
 """Maximum number of elements of a case whose sizes cannot be reduced further."""
 
+MAX_LAST_CASE_ELEMENTS = 2**19
+"""Maximum number of elements of a case that has no other one, such as a Reshape whose sizes are products of others."""
+
 MAX_NESTED_BYTES = 2**20
 """Maximum size of the subgraphs of a case, with their constants."""
 
@@ -395,6 +398,7 @@ _CHOICES: list[tuple[Step | None, int, bool]] = [
     *((step, MAX_CASE_ELEMENTS, True) for step in LAST_STEPS),
     (None, MAX_LARGE_CASE_ELEMENTS, True),
     *((step, MAX_LARGE_CASE_ELEMENTS, False) for step in (None, *STEPS, *LAST_STEPS)),
+    *((step, MAX_LAST_CASE_ELEMENTS, False) for step in reversed(STEPS)),
 ]
 """The reductions that are tried in turn, each with the largest number of elements, and with whether all pairs of kinds
 of hard elements occur: those of a node with many operands are many."""

@@ -218,7 +218,13 @@ class TypedGraph:
             return False
         shapes = {name: each.shape for name, each in taken.items() if isinstance(each, TypedValue)}
         is_empty = any(map(_is_empty, made)) and not any(map(_is_empty, taken.values()))
-        return None in made or is_empty or exceeds_input(node, shapes)
+        return None in made or is_empty or exceeds_input(node, shapes) or self._loses_elements(node)
+
+    def _loses_elements(self, node: onnx.NodeProto) -> bool:
+        """Return whether a Reshape has a shape with another number of elements, such as of windows of uneven parts."""
+        names = (*node.input[:1], *node.output) if is_operator(node, "Reshape") else ()
+        ends = map(self.values.get, names)
+        return len({each.size for each in ends if isinstance(each, TypedValue)}) > 1
 
 
 def _lacks_inference(node: onnx.NodeProto, opsets: Mapping[str, int]) -> bool:

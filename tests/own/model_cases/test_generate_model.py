@@ -492,3 +492,24 @@ def test_nodes_of_many_operands_of_texts_and_without_shape_inference_have_cases(
     onnx.save(onnx.parser.parse_model(text), here / "model.onnx")
     assert command("generate", "--model", "model.onnx", "--output", "cases").status == 0
     assert {each["tags"][0] for each in documents(here / "cases")} == operators
+
+
+WINDOWS = """<ir_version: 8, opset_import: ["": 17]> g (float[2, height, width, 8] X) => (float[n, 4, 4, 8] Y)
+    <int64[1] start = {1}, int64[1] end = {3}, int64[1] last = {4}, int64[1] window = {4}, int64[1] any = {-1},
+     int64[1] two = {2}> {
+        sizes = Shape (X)  sides = Slice (sizes, start, end)  channels = Slice (sizes, end, last)
+        counts = Div (sides, window)  rows = Slice (counts, zero, start)  columns = Slice (counts, start, two)
+        split = Concat <axis = 0> (two, rows, window, columns, window, channels)
+        parts = Reshape (X, split)  moved = Transpose <perm = [0, 1, 3, 2, 4, 5]> (parts)
+        joined = Concat <axis = 0> (any, window, window, channels)  Y = Reshape (moved, joined) }"""
+
+
+@pytest.mark.parametrize("sizes", [(), ("--shape", "height=224", "--shape", "width=224")])
+def test_windows_with_computed_shapes_have_cases_also_if_their_sizes_are_products(command, here, sizes):
+    model = onnx.parser.parse_model(WINDOWS)
+    model.graph.initializer.append(numpy_helper.from_array(np.array([0], np.int64), "zero"))
+    onnx.save(model, here / "windows.onnx")
+    assert command("generate", "--model", "windows.onnx", "--output", "cases", *sizes).status == 0
+    cases = documents(here / "cases")
+    assert sum(each["tags"][0] == "Reshape" for each in cases) == 2
+    assert sum(each["uses"] for each in cases) == len(model.graph.node)
