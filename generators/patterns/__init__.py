@@ -54,7 +54,7 @@ TEXTS = (
 
 
 FAMILY_PARTS = 6
-SITUATED_PARTS = 10
+SITUATED_PARTS = 24
 """The most models that become one case: of families, in rows that vary the pattern, and of models in a situation."""
 
 FIRST_SHARE = 0.5

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def side_by_side(cases: Iterable[Case], parts: int) -> Iterator[Case]:
-    """Yield cases of which each has the graphs of cases of one situation and one opset.
+    """Yield cases of which each has the graphs of cases of one opset.
 
     Args:
         cases: the cases. A case without answers, with more than one data set, or whose model is more than a graph with
@@ -31,8 +31,7 @@ def side_by_side(cases: Iterable[Case], parts: int) -> Iterator[Case]:
             yield case
             continue
         imports = sorted((entry.domain, str(entry.version)) for entry in model.opset_import)
-        situations = [tag for tag in case.tags if tag.startswith("situation=")]
-        key = (*situations, case.level, str(model.ir_version), *map(str, imports))
+        key = (case.level, str(model.ir_version), *map(str, imports))
         waiting.setdefault(key, []).append(case)
         if len(waiting[key]) == parts:
             yield _joined(waiting.pop(key))

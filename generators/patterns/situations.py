@@ -7,10 +7,10 @@ neighbour that matter. `situated_cases` chooses cases of the families so that ea
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
-from enum import Enum, auto
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
 import numpy as np
@@ -33,6 +33,7 @@ from conformance.exact.models.graphs import (
 from conformance.exact.models.input_files import DeclaredInput
 from conformance.exact.models.model_building import array_value_info
 from conformance.exact.models.model_validity import is_fully_valid
+from conformance.exact.reference.node_enclosures import enclose
 from generators.patterns import variations
 from generators.patterns.variations import BROADCASTING, Pattern
 
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
 
     from conformance.corpus.cases.case import Case
     from conformance.exact.models.arrays import Array
+    from conformance.exact.reference.node_enclosures import NodeScope
+    from conformance.exact.reference.numbers.enclosure import TensorOrSequence
     from conformance.exact.reference.oracle import Answer
     from generators.patterns.variations import Places
 
@@ -185,12 +188,13 @@ def empty(model: onnx.ModelProto, inputs: Inputs, axis: int, *, is_named: bool) 
 
 
 def named_sizes(model: onnx.ModelProto, inputs: Inputs) -> set[str]:
-    """Give each size of the inputs a name of its own."""
+    """Give each size of the inputs, except 1, a name of its own."""
     for number, value in enumerate(model.graph.input):
         if value.name in inputs:
             for axis, dimension in enumerate(value.type.tensor_type.shape.dim):
-                dimension.Clear()
-                dimension.dim_param = f"size_{number}_{axis}"
+                if dimension.dim_value != 1:
+                    dimension.Clear()
+                    dimension.dim_param = f"size_{number}_{axis}"
     return {node.op_type for node in model.graph.node}
 
 
@@ -366,6 +370,13 @@ def in_loop(model: onnx.ModelProto, inputs: Inputs) -> set[str]:
     return found
 
 
+def in_nested_graph(model: onnx.ModelProto, inputs: Inputs) -> set[str]:
+    """Put the nodes into the branch of an If in the body of a Loop."""
+    found = in_branch(model, inputs)
+    in_loop(model, inputs)
+    return found
+
+
 def in_function(model: onnx.ModelProto, inputs: Inputs) -> set[str]:
     """Put the nodes and the constants into a function of the model, which is called twice."""
     graph = model.graph
@@ -445,20 +456,16 @@ def whole(change: WholeChange) -> Callable[[Pattern], Places]:
     return lambda _: iter([("", "", change)])
 
 
-class Strength(Enum):
-    """The combinations of which each one is in a case.
+WHOLE: Sequence[str] = ()
+"""Each family, and each of the words that a change of a whole model returns."""
 
-    Attributes:
-        WHOLE: what a change of a whole model returns.
-        PLACE: each operator and operand.
-        KIND: each operator and operand with each kind.
-        FAMILY: each operator and operand of each family.
-    """
-
-    WHOLE = auto()
-    PLACE = auto()
-    KIND = auto()
-    FAMILY = auto()
+KIND = ("{operand}: {kind}",)
+OPERAND = ("{family}: {operand}", "{operand}: {kind}")
+PLACE_ALONE = ("{family}: {place}",)
+PLACE = ("{family}: {place}", "{operand}: {kind}")
+OPERAND_KIND = ("{family}: {operand}: {kind}",)
+PLACE_KIND = ("{family}: {place}: {kind}",)
+"""Combinations of which each one is in a case. An operand is one of an operator; a place has its neighbours too."""
 
 
 class Situation(NamedTuple):
@@ -472,71 +479,68 @@ class Situation(NamedTuple):
 
     title: str
     places: Callable[[Pattern], Places]
-    strength: Strength
+    strength: Sequence[str]
 
     def labels(self, family: str, words: str, kind: str) -> set[str]:
         """Return the combinations that a place has; none for a whole model, whose change returns them."""
-        return {
-            Strength.WHOLE: set[str](),
-            Strength.PLACE: {words},
-            Strength.KIND: {f"{words}: {kind}"},
-            Strength.FAMILY: {f"{family}: {words}"},
-        }[self.strength]
+        operand = re.sub(r"[^ >]*>([^ >]*)>[^ >]*", r"\1", words)
+        return {each.format(family=family, place=words, operand=operand, kind=kind) for each in self.strength}
 
 
 SITUATIONS: Mapping[str, Situation] = {
-    "defaults": Situation("constants that a caller can replace", whole(defaults), Strength.WHOLE),
-    "late_operands": Situation("an operand that is computed late", variations.late, Strength.PLACE),
-    "other_axes": Situation("axes that count from the other end", whole(other_axes), Strength.WHOLE),
-    "moved_axis": Situation("another axis", whole(moved_axis), Strength.WHOLE),
-    "other_keepdims": Situation("a reduction that keeps other axes", whole(other_keepdims), Strength.WHOLE),
-    "no_rows": Situation("inputs without rows", whole(partial(empty, axis=0, is_named=True)), Strength.WHOLE),
-    "no_columns": Situation(
-        "inputs with a last size of 0", whole(partial(empty, axis=-1, is_named=False)), Strength.WHOLE
-    ),
-    "named_sizes": Situation("inputs with unknown sizes", whole(named_sizes), Strength.WHOLE),
-    "equal_sizes": Situation("inputs with a name for equal sizes", whole(equal_sizes), Strength.WHOLE),
-    "wide_constants": Situation("a constant with more axes than the result", whole(wide_constants), Strength.WHOLE),
-    "special_values": Situation("NaN, infinities and a negative zero", whole(special_values), Strength.WHOLE),
-    "half": Situation("float16", whole(partial(other_type, number=TensorProto.FLOAT16)), Strength.WHOLE),
-    "double": Situation("double", whole(partial(other_type, number=TensorProto.DOUBLE)), Strength.WHOLE),
-    "int32": Situation("int32", whole(partial(other_type, number=TensorProto.INT32)), Strength.WHOLE),
-    "int64": Situation("int64", whole(partial(other_type, number=TensorProto.INT64)), Strength.WHOLE),
-    "opset_12": Situation("opset 12", whole(partial(other_version, opset=12)), Strength.WHOLE),
-    "opset_23": Situation("opset 23", whole(partial(other_version, opset=23)), Strength.WHOLE),
-    "in_branch": Situation("in a branch", whole(in_branch), Strength.WHOLE),
-    "inner_constants": Situation("in a branch that has the constants", whole(inner_constants), Strength.WHOLE),
-    "in_loop": Situation("in the body of a Loop", whole(in_loop), Strength.WHOLE),
-    "in_function": Situation("in a function that is called twice", whole(in_function), Strength.WHOLE),
-    "function_parameters": Situation("in a function with attributes", whole(function_parameters), Strength.WHOLE),
-    "values_elsewhere": Situation("a value that is used elsewhere", variations.values_elsewhere, Strength.PLACE),
-    "constants_elsewhere": Situation(
-        "a constant that is used elsewhere", variations.constants_elsewhere, Strength.KIND
-    ),
-    "replaceable": Situation("a constant that a caller can replace", variations.replaceable, Strength.PLACE),
-    "unknown": Situation("an input instead of a constant", variations.unknown, Strength.PLACE),
-    "constant_nodes": Situation("a Constant instead of an initializer", variations.constant_nodes, Strength.PLACE),
-    "other_elements": Situation("a constant with other elements", variations.other_elements, Strength.FAMILY),
-    "special_constants": Situation("a constant with a special element", variations.special_constants, Strength.PLACE),
-    "other_shapes": Situation("a constant of another shape", variations.other_shapes, Strength.FAMILY),
-    "attributes": Situation("another attribute", variations.attributes, Strength.FAMILY),
-    "swapped": Situation("operands in another order", variations.swapped, Strength.FAMILY),
-    "fed_twice": Situation("an operand that is read twice", variations.fed_twice, Strength.FAMILY),
-    "other_operand": Situation("another input instead of a second use", variations.other_readings, Strength.FAMILY),
-    "omitted": Situation("an operand that is left out", variations.omitted, Strength.FAMILY),
-    "more_results": Situation("another result of a node", variations.more_results, Strength.FAMILY),
-    "broadcasts": Situation("an input that broadcasts", variations.broadcasts, Strength.FAMILY),
-    "more_axes": Situation("inputs of another rank", variations.more_axes, Strength.FAMILY),
-    "twice": Situation("the pattern twice", variations.twice, Strength.FAMILY),
+    "defaults": Situation("constants that a caller can replace", whole(defaults), WHOLE),
+    "late_operands": Situation("an operand that is computed late", variations.late, OPERAND),
+    "other_axes": Situation("axes that count from the other end", whole(other_axes), WHOLE),
+    "moved_axis": Situation("another axis", whole(moved_axis), WHOLE),
+    "other_keepdims": Situation("a reduction that keeps other axes", whole(other_keepdims), WHOLE),
+    "no_rows": Situation("inputs without rows", whole(partial(empty, axis=0, is_named=True)), WHOLE),
+    "no_columns": Situation("inputs with a last size of 0", whole(partial(empty, axis=-1, is_named=False)), WHOLE),
+    "named_sizes": Situation("inputs with unknown sizes", whole(named_sizes), WHOLE),
+    "equal_sizes": Situation("inputs with a name for equal sizes", whole(equal_sizes), WHOLE),
+    "wide_constants": Situation("a constant with more axes than the result", whole(wide_constants), WHOLE),
+    "special_values": Situation("NaN, infinities and a negative zero", whole(special_values), WHOLE),
+    "half": Situation("float16", whole(partial(other_type, number=TensorProto.FLOAT16)), WHOLE),
+    "double": Situation("double", whole(partial(other_type, number=TensorProto.DOUBLE)), WHOLE),
+    "int32": Situation("int32", whole(partial(other_type, number=TensorProto.INT32)), WHOLE),
+    "int64": Situation("int64", whole(partial(other_type, number=TensorProto.INT64)), WHOLE),
+    "opset_12": Situation("opset 12", whole(partial(other_version, opset=12)), WHOLE),
+    "opset_23": Situation("opset 23", whole(partial(other_version, opset=23)), WHOLE),
+    "in_branch": Situation("in a branch", whole(in_branch), WHOLE),
+    "inner_constants": Situation("in a branch that has the constants", whole(inner_constants), WHOLE),
+    "in_loop": Situation("in the body of a Loop", whole(in_loop), WHOLE),
+    "in_nested_graph": Situation("in a branch in the body of a Loop", whole(in_nested_graph), WHOLE),
+    "in_function": Situation("in a function that is called twice", whole(in_function), WHOLE),
+    "function_parameters": Situation("in a function with attributes", whole(function_parameters), WHOLE),
+    "values_elsewhere": Situation("a value that is used elsewhere", variations.values_elsewhere, PLACE_ALONE),
+    "constants_elsewhere": Situation("a constant that is used elsewhere", variations.constants_elsewhere, OPERAND),
+    "replaceable": Situation("a constant that a caller can replace", variations.replaceable, OPERAND),
+    "unknown": Situation("an input instead of a constant", variations.unknown, PLACE),
+    "constant_nodes": Situation("a Constant instead of an initializer", variations.constant_nodes, KIND),
+    "other_elements": Situation("a constant with other elements", variations.other_elements, PLACE_KIND),
+    "special_constants": Situation("a constant with a special element", variations.special_constants, OPERAND),
+    "other_shapes": Situation("a constant of another shape", variations.other_shapes, PLACE_KIND),
+    "attributes": Situation("another attribute", variations.attributes, PLACE_KIND),
+    "swapped": Situation("operands in another order", variations.swapped, PLACE),
+    "fed_twice": Situation("an operand that is read twice", variations.fed_twice, PLACE),
+    "other_operand": Situation("another input instead of a second use", variations.other_readings, PLACE),
+    "omitted": Situation("an operand that is left out", variations.omitted, PLACE),
+    "more_results": Situation("another result of a node", variations.more_results, PLACE),
+    "broadcasts": Situation("an input that broadcasts", variations.broadcasts, OPERAND),
+    "more_axes": Situation("inputs of another rank", variations.more_axes, OPERAND_KIND),
+    "twice": Situation("the pattern twice", variations.twice, PLACE),
     "one_shared": Situation(
         "the pattern twice with one constant",
         partial(variations.twice, is_shared_alone=True),
-        Strength.PLACE,
+        KIND,
     ),
-    "inside": Situation("the pattern between other nodes", variations.inside, Strength.FAMILY),
-    "other_types": Situation("an operand of another type", variations.other_types, Strength.FAMILY),
-    "operand_counts": Situation("more or fewer operands", variations.operand_counts, Strength.FAMILY),
-    "other_domains": Situation("an operator of another domain", variations.other_domains, Strength.PLACE),
+    "inside": Situation("the pattern between other nodes", variations.inside, PLACE),
+    "other_types": Situation("an operand of another type", variations.other_types, OPERAND),
+    "operand_counts": Situation("more or fewer operands", variations.operand_counts, PLACE_KIND),
+    "added": Situation("one more operand", variations.added, PLACE_KIND),
+    "together": Situation("an attribute or constant of several nodes", variations.together, OPERAND_KIND),
+    "other_operators": Situation("another operator", variations.other_operators, PLACE),
+    "exchanged": Situation("two nodes in another order", variations.exchanged, PLACE),
+    "other_domains": Situation("an operator of another domain", variations.other_domains, OPERAND),
 }
 """The situations by name."""
 
@@ -578,7 +582,7 @@ def situations(
         model = copy_of(pattern.model)
         inputs = dict(pattern.inputs)
         changed = change(model, inputs)
-        places = labels or changed or set()
+        places = labels or (changed and {family, *changed}) or set()
         made = None if places <= covered else _inferred(model, inputs, frozenset(places))
         if made is not None:
             yield made
@@ -639,23 +643,71 @@ def situated_cases(cases: Iterable[Case], others: Iterable[Case] = ()) -> Iterat
     """
     usable = _patterns(cases)
     whole_corpus = (*usable, *_patterns(others))
+    compute = _KnownResults()
     widest = sorted(usable, key=lambda each: -len({node.op_type for node in each[1].nodes}))
     for name, situation in SITUATIONS.items():
         covered: set[str] = set()
-        for case, pattern in whole_corpus if situation.strength is not Strength.WHOLE else ():
+        for case, pattern in whole_corpus if situation.strength else ():
             present = [place[:2] for place in situation.places(pattern) if place[2] is None]
             covered = covered.union(*(situation.labels(_family(case), *place) for place in present))
         count = 0
-        for case, pattern in widest if situation.strength is Strength.WHOLE else usable:
+        for case, pattern in usable if situation.strength else widest:
             for found in situations(pattern, name, _family(case), covered):
-                made = _answered(case, found, f"{name}_{count + 1:03}", situation.title)
+                made = _answered(case, found, f"{name}_{count + 1:03}", situation.title, compute)
                 if made is not None:
                     count += 1
                     covered |= found.places
                     yield made
 
 
-def _answered(case: Case, found: Situated, name: str, title: str) -> Case | None:
+MOST_KNOWN = 20_000
+"""The most nodes whose results are kept."""
+
+
+class _KnownResults:
+    """Enclosures of the results of nodes, each computed once: most nodes are the same in all situations."""
+
+    def __init__(self) -> None:
+        self._results: dict[tuple[Any, ...], Sequence[TensorOrSequence]] = {}
+
+    def __call__(
+        self, scope: NodeScope, proto: onnx.NodeProto, values: Mapping[str, TensorOrSequence]
+    ) -> Sequence[TensorOrSequence]:
+        """Return enclosures of the results of a node; arguments and errors are those of `enclose`."""
+        is_plain = proto.domain in MAIN_DOMAINS and not any(each.HasField("g") for each in proto.attribute)
+        given = [values.get(name) if name else "" for name in proto.input]
+        is_known = not any(each is None or (isinstance(each, np.ndarray) and each.dtype == object) for each in given)
+        if not is_plain or not is_known:
+            return enclose(scope, proto, values)
+        anonymous = onnx.NodeProto(op_type=proto.op_type, attribute=proto.attribute)
+        content = anonymous.SerializeToString(deterministic=True)
+        key = (content, scope.opsets.get(""), tuple(map(bool, proto.output)), *map(_identity, given))
+        if key not in self._results:
+            if len(self._results) == MOST_KNOWN:
+                self._results.clear()
+            self._results[key] = enclose(scope, proto, values)
+        return self._results[key]
+
+
+def _identity(value: TensorOrSequence | str) -> Any:
+    """Return what is equal for equal arrays; other values, which a result of `_KnownResults` has, are themselves."""
+    return (value.dtype.str, value.shape, value.tobytes()) if isinstance(value, np.ndarray) else _Same(value)
+
+
+@dataclass(frozen=True, eq=False)
+class _Same:
+    """A value that equals itself alone, and that lives as long as this key."""
+
+    value: object
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and self.value is other.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+
+def _answered(case: Case, found: Situated, name: str, title: str, compute: _KnownResults) -> Case | None:
     """Return the case of a model in a situation with its answers; None if nothing can judge it."""
     content = found.model.SerializeToString(deterministic=True)
     if not is_fully_valid(content):
@@ -671,11 +723,11 @@ def _answered(case: Case, found: Situated, name: str, title: str) -> Case | None
     )
     try:
         try:
-            answers: Sequence[Answer] = enclosed_answers(found.model, found.inputs)
+            answers: Sequence[Answer] = enclosed_answers(found.model, found.inputs, compute)
         except Unsupported:
             (answers,) = with_answers(made).answers
         for value, answer in zip(found.model.graph.output, answers, strict=True):
             DeclaredInput.of(value).check(answer.expected.dtype, answer.expected.shape)
-    except (Unsupported, TypeError, ValueError, KeyError, IndexError, AssertionError, AttributeError):
+    except (Unsupported, TypeError, ValueError, LookupError, AssertionError, AttributeError, ArithmeticError):
         return None
     return None if all(map(is_unbounded, answers)) else replace(made, answers=(tuple(answers),))

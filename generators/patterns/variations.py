@@ -50,7 +50,7 @@ BROADCASTING = frozenset(
 )
 """Operators whose result has the widest shape of the operands."""
 
-ANY_ELEMENTS = BROADCASTING | {"MatMul", "Gemm", "Conv", "ConvTranspose", "PRelu"}
+ANY_ELEMENTS = BROADCASTING | {"MatMul", "Gemm", "Conv", "ConvTranspose", "PRelu", "Clip", "Pad", "LSTM", "GRU", "RNN"}
 """Operators whose constants can have any elements."""
 
 SIZED_OPERANDS = frozenset(
@@ -136,18 +136,25 @@ class Pattern:
         """Whether other sizes of an input can make a model wrong that the checker accepts."""
         return any(node.op_type in SIZED_OPERANDS for node in all_nodes(self.model))
 
+    def words(self, number: int) -> str:
+        """Return words for a node: its operator, between the ones that make its first operand and read its result."""
+        node = self.nodes[number]
+        before = next((self.nodes[self.made[name]].op_type for name in node.input if name in self.made), "")
+        after = next((self.nodes[self.uses[name][0][0]].op_type for name in node.output if name in self.uses), "")
+        return f"{before}>{node.op_type}>{after}"
+
     def between(self) -> Iterator[tuple[str, str]]:
-        """Yield the values between two nodes, each with the operators of both."""
+        """Yield the values between two nodes, each with words for the one that makes it and for one that reads it."""
         for name, uses in self.uses.items():
             if name in self.made and name in self.types:
-                yield name, f"{self.nodes[self.made[name]].op_type} {self.nodes[uses[0][0]].op_type}"
+                yield name, f"{self.words(self.made[name])} {self.nodes[uses[0][0]].op_type}"
 
     def constants(self) -> Iterator[tuple[int, int, str, str]]:
         """Yield the operands that are initializers: number of the node, place of the operand, name, and words."""
         for name, uses in self.uses.items():
             if name in self.fixed:
                 number, place = uses[0]
-                yield number, place, name, f"{self.nodes[number].op_type} {place}"
+                yield number, place, name, f"{self.words(number)} {place}"
 
     def main_nodes(self) -> Iterator[tuple[int, onnx.NodeProto]]:
         """Yield the nodes of operators of the main domain, with their numbers."""
@@ -232,9 +239,7 @@ def _elsewhere(pattern: Pattern, name: str, words: str, type: int) -> Places:
 def values_elsewhere(pattern: Pattern) -> Places:
     """Use a value between two nodes elsewhere too."""
     for name, words in pattern.between():
-        reader = words.split()[-1]
-        for _, kind, change in _elsewhere(pattern, name, words, pattern.types[name][0]):
-            yield f"{words} captured" if kind == "captured" else f"{reader} {kind}", kind, change
+        yield from _elsewhere(pattern, name, words, pattern.types[name][0])
 
 
 def constants_elsewhere(pattern: Pattern) -> Places:
@@ -350,6 +355,7 @@ def _other_elements(array: Array) -> Iterator[tuple[str, Array]]:
     elif array.dtype.kind == "i":
         yield "more", array + array.dtype.type(1)
         yield "less", array - array.dtype.type(1)
+        yield "negated", -array
         if array.size > 1:
             yield "reversed", np.ascontiguousarray(array[::-1])
             yield "shorter", array[:-1]
@@ -368,7 +374,7 @@ def other_elements(pattern: Pattern) -> Places:
         if array.size and not is_limited:
             for kind, other in _other_elements(array):
                 change = partial(_set_constant, number=number, place=place, array=other)
-                yield f"{words} {'' if other.shape == array.shape else kind}", kind, change
+                yield words, kind, change
 
 
 SPECIAL = (0.0, -0.0, np.inf, np.nan)
@@ -429,44 +435,108 @@ def _varied_list(values: Sequence[int]) -> Iterator[list[int]]:
     yield [*values[:-1]]
 
 
-def attributes(pattern: Pattern) -> Places:
-    """Give an attribute of a node another option, or leave it out."""
+def _list_options(pattern: Pattern, node: onnx.NodeProto, name: str) -> Sequence[list[int]]:
+    """Return options of a list of integers that a node leaves out."""
+    shape = pattern.types.get(node.input[0], (0, None))[1] if node.input else None
+    if not shape:
+        return []
+    if name == "perm":
+        order = [*range(len(shape))]
+        return [order[::-1], [*order[1:], 0]]
+    if name == "axes":
+        return [[0], [len(shape) - 1]]
+    sizes = len(shape) - 2
+    options = {
+        "pads": [[1] * 2 * sizes, [0] * sizes + [1] * sizes],
+        "strides": [[2] * sizes],
+        "dilations": [[2] * sizes],
+    }
+    return options.get(name, []) if sizes > 0 else []
 
-    def change(model: onnx.ModelProto, _: Inputs, number: int, name: str, value: Any) -> None:
+
+def _attribute_options(pattern: Pattern, node: onnx.NodeProto) -> Iterator[tuple[str, Any, Sequence[Any]]]:
+    """Yield the attributes of a node: name, value, and other options; None is an attribute that is left out."""
+    given = {each.name: helper.get_attribute_value(each) for each in node.attribute}
+    for name, about in pattern.schema(node).attributes.items():
+        value = given.get(name)
+        value = value.decode() if isinstance(value, bytes) else value
+        options: list[Any] = [each for each in _options(node.op_type).get(name, ()) if each != value]
+        if value is not None and not about.required:
+            options.insert(0, None)
+        if isinstance(value, list) and value and isinstance(value[0], int):
+            least = 1 if name in POSITIVE else 0 if name in NOT_NEGATIVE else min(*value, -8)
+            options += [each for each in _varied_list(value) if each != value and min(each, default=least) >= least]
+        elif value is None and about.type == onnx.defs.OpSchema.AttrType.INTS:
+            options += _list_options(pattern, node, name)
+        elif name == "axis" and isinstance(value, int):
+            options += [each for each in (value - 1, value + 1) if each not in options]
+        elif about.type == onnx.defs.OpSchema.AttrType.FLOAT:
+            options = [float(each) if isinstance(each, int) else each for each in options][:3]
+        if value is None and about.default_value.type in (AttributeProto.INT, AttributeProto.FLOAT):
+            default = helper.get_attribute_value(about.default_value)
+            options = [each for each in options if each != default]
+        yield name, value, options
+
+
+def _option_kind(option: Any, options: Sequence[Any]) -> str:
+    """Return words for an option of an attribute."""
+    return f"list {options.index(option)}" if isinstance(option, list) else str(option)
+
+
+def _set_attributes(model: onnx.ModelProto, _: Inputs, *, numbers: Sequence[int], name: str, value: Any) -> None:
+    """Give nodes another option of an attribute; None leaves it out. Either `auto_pad` or `pads` stays."""
+    removed = {name} | ({"auto_pad", "pads"} if name in ("auto_pad", "pads") and value is not None else set())
+    for number in numbers:
         node = model.graph.node[number]
-        for each in [each for each in node.attribute if each.name == name]:
+        for each in [each for each in node.attribute if each.name in removed]:
             node.attribute.remove(each)
         if value is not None:
             type = AttributeProto.INTS if isinstance(value, list) else None
             node.attribute.append(helper.make_attribute(name, value, attr_type=type))
 
+
+def attributes(pattern: Pattern) -> Places:
+    """Give an attribute of a node another option, or leave it out."""
     for number, node in pattern.main_nodes():
-        given = {each.name: helper.get_attribute_value(each) for each in node.attribute}
-        known = pattern.schema(node).attributes
-        for name, about in known.items():
-            value = given.get(name)
-            value = value.decode() if isinstance(value, bytes) else value
-            options: list[Any] = [each for each in _options(node.op_type).get(name, ()) if each != value]
-            if value is not None and not about.required:
-                options.insert(0, None)
-            if isinstance(value, list) and value and isinstance(value[0], int):
-                least = 1 if name in POSITIVE else 0 if name in NOT_NEGATIVE else min(*value, -8)
-                options += [each for each in _varied_list(value) if each != value and min(each, default=least) >= least]
-            elif name == "axis" and isinstance(value, int):
-                options += [each for each in (value - 1, value + 1) if each not in options]
-            elif about.type == onnx.defs.OpSchema.AttrType.FLOAT:
-                options = [float(each) if isinstance(each, int) else each for each in options][:3]
-            if value is None and about.default_value.type in (AttributeProto.INT, AttributeProto.FLOAT):
-                default = helper.get_attribute_value(about.default_value)
-                options = [each for each in options if each != default]
+        for name, _, options in _attribute_options(pattern, node):
             for option in options:
-                kind = f"list {options.index(option)}" if isinstance(option, list) else str(option)
-                is_longer = isinstance(option, list) and isinstance(value, list) and len(option) > len(value)
-                yield (
-                    f"{node.op_type} {name}{' longer' * is_longer}",
-                    kind,
-                    partial(change, number=number, name=name, value=option),
-                )
+                change = partial(_set_attributes, numbers=[number], name=name, value=option)
+                yield f"{pattern.words(number)} {name}", _option_kind(option, options), change
+
+
+def together(pattern: Pattern) -> Places:
+    """Give several nodes another option of an attribute that they have in common, or other elements of a constant."""
+    groups: dict[tuple[str, str], list[int]] = {}
+    choices: dict[tuple[str, str], Sequence[Any]] = {}
+    for number, node in pattern.main_nodes():
+        for name, value, options in _attribute_options(pattern, node):
+            key = name, f"{value}"
+            groups.setdefault(key, []).append(number)
+            choices.setdefault(key, options)
+    for (name, value), numbers in groups.items():
+        for option in choices[name, value] if len(numbers) > 1 else ():
+            words = " ".join(pattern.nodes[number].op_type for number in numbers)
+            change = partial(_set_attributes, numbers=numbers, name=name, value=option)
+            yield f"{words} {name}", _option_kind(option, choices[name, value]), change
+    equal: dict[bytes, list[str]] = {}
+    for name, tensor in pattern.fixed.items():
+        array = np.asarray(array_of(tensor))
+        if name in pattern.uses and array.dtype.kind in "fib":
+            equal.setdefault(f"{array.dtype} {array.shape}".encode() + array.tobytes(), []).append(name)
+
+    def change_all(model: onnx.ModelProto, _: Inputs, names: Sequence[str], array: Array) -> None:
+        for tensor in model.graph.initializer:
+            if tensor.name in names:
+                tensor.CopyFrom(tensor_of(array, tensor.name))
+
+    for names in equal.values():
+        readers = [use for name in names for use in pattern.uses[name]]
+        array = np.asarray(array_of(pattern.fixed[names[0]]))
+        operators = [pattern.nodes[number].op_type for number, _ in readers]
+        if len(readers) > 1 and array.size and (array.dtype.kind != "f" or {*operators} <= ANY_ELEMENTS):
+            words = " ".join(f"{pattern.nodes[number].op_type} {place}" for number, place in readers)
+            for kind, other in _other_elements(array):
+                yield words, kind, partial(change_all, names=names, array=np.asarray(other))
 
 
 COMMUTATIVE = frozenset({"Add", "Mul", "Max", "Min", "Sum", "Mean", "And", "Or", "Xor", "Equal"})
@@ -483,7 +553,7 @@ def swapped(pattern: Pattern) -> Places:
         types = [pattern.types.get(name, (0, None))[0] for name in node.input[:2]]
         is_ordered = len(node.input) > 1 and node.op_type in (BROADCASTING | {"MatMul", "Concat"}) - COMMUTATIVE
         if is_ordered and types[0] == types[1] and node.input[0] != node.input[1]:
-            yield node.op_type, "", partial(change, number=number)
+            yield pattern.words(number), "", partial(change, number=number)
 
 
 def fed_twice(pattern: Pattern) -> Places:
@@ -492,7 +562,7 @@ def fed_twice(pattern: Pattern) -> Places:
         for place, name in enumerate(node.input[:3]):
             first = node.input[0]
             if place and name != first and name in pattern.types and pattern.types[name] == pattern.types.get(first):
-                yield f"{node.op_type} {place}", "", partial(_feed, number=number, place=place, name=first)
+                yield f"{pattern.words(number)} {place}", "", partial(_feed, number=number, place=place, name=first)
 
 
 def other_readings(pattern: Pattern) -> Places:
@@ -520,7 +590,7 @@ def other_readings(pattern: Pattern) -> Places:
         if name in pattern.inputs or (shape is not None and dtype_of(type).kind == "f"):
             for number, place in uses:
                 yield (
-                    f"{pattern.nodes[number].op_type} {place}",
+                    f"{pattern.words(number)} {place}",
                     "",
                     partial(change, name=name, number=number, place=place),
                 )
@@ -540,7 +610,7 @@ def omitted(pattern: Pattern) -> Places:
         for place, name in enumerate(node.input):
             option = schema.inputs[min(place, len(schema.inputs) - 1)].option
             if name and place and option == onnx.defs.OpSchema.FormalParameterOption.Optional:
-                yield f"{node.op_type} {place}", "", partial(change, number=number, place=place)
+                yield f"{pattern.words(number)} {place}", "", partial(change, number=number, place=place)
 
 
 RESULT_TYPES = {"Dropout": TensorProto.BOOL, "MaxPool": TensorProto.INT64}
@@ -559,7 +629,7 @@ def more_results(pattern: Pattern) -> Places:
 
     for number, node in pattern.main_nodes():
         if len(node.output) == 1 and len(pattern.schema(node).outputs) > 1 and node.output[0] in pattern.types:
-            yield node.op_type, "", partial(change, number=number)
+            yield pattern.words(number), "", partial(change, number=number)
 
 
 def broadcasts(pattern: Pattern) -> Places:
@@ -579,7 +649,7 @@ def broadcasts(pattern: Pattern) -> Places:
         number, place = pattern.uses[name][0]
         for kind, part in kinds.items():
             if np.array(array[part]).shape != array.shape:
-                yield f"{pattern.nodes[number].op_type} {place}", kind, partial(change, name=name, part=part)
+                yield f"{pattern.words(number)} {place}", kind, partial(change, name=name, part=part)
 
 
 def more_axes(pattern: Pattern) -> Places:
@@ -704,7 +774,7 @@ def other_domains(pattern: Pattern) -> Places:
         type = pattern.types[node.output[0]][0] if known else 0
         is_usable = node.op_type not in called and not has_graph and node.op_type != "Constant"
         if is_usable and known and _reader(type) != "Identity":
-            yield node.op_type, "", partial(change, number=number, type=type)
+            yield pattern.words(number), "", partial(change, number=number, type=type)
 
 
 def other_types(pattern: Pattern) -> Places:
@@ -732,7 +802,7 @@ def other_types(pattern: Pattern) -> Places:
             given = pattern.types[name][0]
             for type in wanted.get(dtype_of(given).kind, ()):
                 if type != given:
-                    yield f"{pattern.nodes[number].op_type} {place}", str(type), partial(change, name=name, type=type)
+                    yield f"{pattern.words(number)} {place}", str(type), partial(change, name=name, type=type)
 
 
 def operand_counts(pattern: Pattern) -> Places:
@@ -753,9 +823,159 @@ def operand_counts(pattern: Pattern) -> Places:
         last = pattern.schema(node).inputs[-1:]
         if last and last[0].option == onnx.defs.OpSchema.FormalParameterOption.Variadic and node.input:
             if len(node.input) > 1:
-                yield node.op_type, "fewer", partial(change, number=number, is_more=False)
+                yield pattern.words(number), "fewer", partial(change, number=number, is_more=False)
             if (
                 pattern.types.get(node.input[-1], (0, None))[1] is not None
                 and pattern.types[node.input[-1]][0] != TensorProto.STRING
             ):
-                yield f"{node.op_type} more", "", partial(change, number=number, is_more=True)
+                yield pattern.words(number), "more", partial(change, number=number, is_more=True)
+
+
+OPERANDS_AS_INPUTS = 11
+"""The version since which Pad and Slice have their operands as inputs."""
+
+
+def _optional_operands(pattern: Pattern, node: onnx.NodeProto) -> Iterator[tuple[int, str, Any]]:
+    """Yield elements of operands that a node leaves out: the place, words, and the elements."""
+    shapes = [pattern.types.get(name, (0, None))[1] for name in node.input]
+    if main_opset(pattern.model) < OPERANDS_AS_INPUTS or not shapes:
+        return
+    if any(shape is None for name, shape in zip(node.input, shapes, strict=True) if name):
+        return
+    known = [shape or () for shape in shapes]
+    rank = len(known[0])
+    attributes = {each.name: helper.get_attribute_value(each) for each in node.attribute}
+    match node.op_type:
+        case "Conv" | "ConvInteger":
+            yield 2, "bias", np.resize(PLAIN_ELEMENTS, known[1][0])
+        case "ConvTranspose":
+            yield 2, "bias", np.resize(PLAIN_ELEMENTS, known[1][1] * attributes.get("group", 1))
+        case "Gemm":
+            columns = known[1][0] if attributes.get("transB") else known[1][1]
+            yield 2, "row", np.resize(PLAIN_ELEMENTS, columns)
+            yield 2, "scalar", np.array(0.75)
+        case "LayerNormalization":
+            yield 2, "bias", np.resize(PLAIN_ELEMENTS, known[1])
+        case "Clip":
+            yield 1, "low", np.array(-1)
+            yield 2, "high", np.array(1)
+        case "Pad":
+            yield 2, "value", np.array(1)
+            if known[1] == (2 * rank,):
+                yield 3, "axes", np.arange(rank)
+                yield 3, "other axes", np.arange(rank)[::-1]
+        case "Slice":
+            count = known[1][0]
+            yield 3, "axes", np.arange(count)
+            yield 3, "other axes", np.arange(rank)[::-1][:count]
+            yield 4, "steps", np.full(count, 2)
+            yield 4, "no steps", np.full(count, 1)
+        case "Dropout":
+            yield 1, "ratio", np.array(0.25)
+            yield 2, "mode", np.array(False)
+        case "Trilu":
+            yield 1, "diagonal", np.array(1)
+        case "QuantizeLinear" | "DequantizeLinear":
+            yield 2, "zero point", np.full(known[1], 3)
+        case "MatMulInteger":
+            yield 2, "zero point", np.array(3)
+        case "LSTM" | "GRU" | "RNN":
+            state = np.resize(PLAIN_ELEMENTS, (known[2][0], known[0][1], known[2][2]))
+            yield 3, "bias", np.resize(PLAIN_ELEMENTS, (known[2][0], 2 * known[1][1]))
+            yield 5, "state", state
+            if node.op_type == "LSTM":
+                yield 6, "cell", state
+        case _ if node.op_type.startswith("Reduce") and rank:
+            yield 1, "axes", np.array([0])
+            yield 1, "other axes", np.array([rank - 1])
+
+
+def added(pattern: Pattern) -> Places:
+    """Give a node an optional operand: a constant, or an input of the graph if it is of floats."""
+
+    def change(model: onnx.ModelProto, inputs: Inputs, number: int, place: int, array: Array, is_fixed: bool) -> None:
+        operands = model.graph.node[number].input
+        operands.extend([""] * (place + 1 - len(operands)))
+        name = f"{model.graph.node[number].output[0]}_operand_{place}"
+        operands[place] = name
+        if is_fixed:
+            model.graph.initializer.append(tensor_of(array, name))
+        else:
+            model.graph.input.append(array_value_info(name, array))
+            inputs[name] = array
+
+    for number, node in pattern.main_nodes():
+        count = len(pattern.schema(node).inputs)
+        first = pattern.types.get(node.input[0], (0, None))[0] if node.input else 0
+        for place, words, elements in _optional_operands(pattern, node) if first else ():
+            if place >= count or (place < len(node.input) and node.input[place]):
+                continue
+            is_float = elements.dtype.kind == "f" or words in ("low", "high", "value")
+            type = dtype_of(first if is_float else TensorProto.INT64)
+            if elements.dtype == bool:
+                type = elements.dtype
+            elif words == "zero point":
+                type = dtype_of(first if node.op_type != "QuantizeLinear" else TensorProto.UINT8)
+            array = np.asarray(elements).astype(type)
+            for kind in ("constant", "input")[: 2 if is_float else 1]:
+                given = partial(change, number=number, place=place, array=array, is_fixed=kind == "constant")
+                yield f"{pattern.words(number)} {place}", f"{words} {kind}", given
+
+
+UNARY = ("Relu", "LeakyRelu", "Elu", "Sigmoid", "Tanh", "Softplus", "HardSigmoid", "Abs", "Neg", "Exp", "Sqrt", "Ceil")
+OTHER_UNARY = ("Floor", "Round", "Sign", "Erf", "Identity", "Softsign", "HardSwish", "Gelu", "Selu", "ThresholdedRelu")
+SIBLINGS: Sequence[Sequence[str]] = (
+    (*UNARY, *OTHER_UNARY, "Clip"),
+    ("Add", "Sub", "Mul", "Div", "Max", "Min", "Pow"),
+    ("ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2", "ReduceSumSquare"),
+    ("MaxPool", "AveragePool", "LpPool"),
+    ("GlobalMaxPool", "GlobalAveragePool"),
+    ("And", "Or", "Xor"),
+    ("Less", "LessOrEqual", "Greater", "GreaterOrEqual", "Equal"),
+    ("ArgMax", "ArgMin"),
+    ("Softmax", "LogSoftmax", "Hardmax"),
+)
+"""Groups of operators with the same operands."""
+
+
+def other_operators(pattern: Pattern) -> Places:
+    """Exchange the operator of a node for another one with the same operands."""
+    opset = main_opset(pattern.model)
+
+    def change(model: onnx.ModelProto, _: Inputs, number: int, op_type: str) -> None:
+        node = model.graph.node[number]
+        node.op_type = op_type
+        known = onnx.defs.get_schema(op_type, opset, "").attributes
+        for each in [each for each in node.attribute if each.name not in known]:
+            node.attribute.remove(each)
+
+    for number, node in pattern.main_nodes():
+        for group in SIBLINGS if len(node.output) == 1 else ():
+            if node.op_type in group and not (node.op_type == "Clip" and len(node.input) > 1):
+                for op_type in group:
+                    if op_type != node.op_type and onnx.defs.has(op_type, opset, ""):
+                        yield pattern.words(number), op_type, partial(change, number=number, op_type=op_type)
+
+
+def exchanged(pattern: Pattern) -> Places:
+    """Exchange two nodes of which one reads the other, and whose further operands are constants."""
+
+    def change(model: onnx.ModelProto, _: Inputs, first: int, second: int) -> None:
+        nodes = [model.graph.node[number] for number in (first, second)]
+        before = [copy_of(node) for node in nodes]
+        for node, own, other in zip(nodes, before, before[::-1], strict=True):
+            node.CopyFrom(other)
+            node.name = own.name
+            node.input[0] = own.input[0]
+            node.output[:] = own.output
+
+    def is_of_one(node: onnx.NodeProto) -> bool:
+        fixed = (not name or name in pattern.fixed for name in node.input[1:])
+        return bool(node.input) and len(node.output) == 1 and node.input[0] not in pattern.fixed and all(fixed)
+
+    for second, node in pattern.main_nodes():
+        first = pattern.made.get(node.input[0]) if node.input else None
+        if first is not None and is_of_one(node) and is_of_one(pattern.nodes[first]):
+            other = pattern.nodes[first]
+            if len(pattern.uses[node.input[0]]) == 1 and other.op_type != node.op_type:
+                yield pattern.words(second), "", partial(change, first=first, second=second)

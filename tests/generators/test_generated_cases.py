@@ -591,20 +591,21 @@ SITUATED_TEXTS = {
     "in_branch": "Y_outside = If (taken)",
     "inner_constants": "(float[2,1] Y_outside) {",
     "in_loop": "Y_outside = Loop (trips, running)",
+    "in_nested_graph": "Y_outside_outside = Loop (trips, running)",
     "in_function": "Y_again = acme.Pattern (X)",
     "function_parameters": "axes: ints = @axes_",
-    "values_elsewhere": "B_chosen = If (B_taken)",
+    "values_elsewhere": "(float[2,1] Y, float[2,3] B)",
     "constants_elsewhere": "W_chosen = If (W_taken)",
     "replaceable": "float[3] W) =>",
     "unknown": "float[3] W) =>",
     "constant_nodes": "W = Constant",
     "other_elements": "Mul (E, W_varied)",
-    "special_constants": "W_varied =  {1,2,nan}",
-    "other_shapes": "float W_varied",
-    "attributes": "keepdims: int = 0",
+    "special_constants": "W_varied =  {1,2,-0}",
+    "other_shapes": "float[1,3] W_varied",
+    "attributes": "axes: ints = []",
     "swapped": None,  # the operators are commutative
     "fed_twice": "B = Add (A, A)",
-    "other_operand": "E = Exp (X_instead)",
+    "other_operand": "B = Add (A, X_instead)",
     "omitted": None,
     "more_results": None,
     "broadcasts": "float[1,2,3] X",
@@ -612,9 +613,13 @@ SITUATED_TEXTS = {
     "twice": "A_too = Mul (E_too, W)",
     "one_shared": None,  # there is one constant only
     "inside": "Y_after = Neg (Y)",
-    "other_types": "double[3] W",
+    "other_types": "float16[2,3] X",
     "operand_counts": None,
-    "other_domains": "B = acme.Add (A, X)",
+    "added": None,  # the axes are an attribute
+    "together": None,  # no attribute and no constant is equal to another one
+    "other_operators": "Div (E, W)",
+    "exchanged": "Mul (X, W)",
+    "other_domains": "E = acme.Exp (X)",
 }
 
 OTHER_SITUATED_TEXTS = [
@@ -631,6 +636,18 @@ OTHER_SITUATED_TEXTS = [
         "(float[2,3] X) => (float[3] Y) <int64[1] a = {0}> { Y = ReduceSum <keepdims = 0> (X, a) }",
         "varied",
     ),
+    ("added", "(float[2] X) => (float[2] Y) <float low = {0}> { Y = Clip (X, low) }", "Clip (X, low, Y_operand_2)"),
+    (
+        "together",
+        "(float[2,3] X) => (float[2,3] Y) { A = Softmax <axis = 1> (X) Y = LogSoftmax <axis = 1> (A) }",
+        "LogSoftmax <axis: int = 0> (A)",
+    ),
+    (
+        "together",
+        "(float[2] X) => (float[2] Y) <float a = {3}, float b = {3}> { A = Mul (X, a) Y = Add (A, b) }",
+        "float b =  {-3}",
+    ),
+    ("attributes", "(float[2] X) => (float[2] Y) { Y = Transpose (X) }", "perm: ints = [0]"),
     ("swapped", "(float[2] X, float[2] Z) => (float[2] Y) { Y = Sub (X, Z) }", "Sub (Z, X)"),
     ("no_columns", "(float[2] X) => (float[2] Y) { Y = Neg (X) }", "float[0] X"),
     ("moved_axis", "(float[2,3] X) => (float[2,3] Y) { Y = Softmax <axis = 1> (X) }", "axis: int = 0"),
@@ -658,10 +675,10 @@ def test_situation_of_a_node_changes_the_model(name, text, expected):
 def test_values_that_are_used_elsewhere_already_are_no_places():
     text = SITUATED.replace("(float[2,1] Y)", "(float[2,1] Y, float[2,3] E)")
     pattern = Pattern(onnx.parser.parse_model(text), {"X": np.ones((2, 3), np.float32)})
-    places = {words: change for words, _, change in values_elsewhere(pattern)}
-    assert places["Mul shown"] is None
-    assert "Mul read" not in places
-    assert places["Add read"] is not None
+    places = {(words, kind): change for words, kind, change in values_elsewhere(pattern)}
+    assert places[">Exp>Mul Mul", "shown"] is None
+    assert (">Exp>Mul Mul", "read") not in places
+    assert places["Exp>Mul>Add Add", "read"] is not None
 
 
 def test_situation_whose_places_are_covered_is_left_out():

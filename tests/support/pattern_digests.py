@@ -2,7 +2,7 @@
 
 python tests/support/pattern_digests.py FOLDER
 
-The corpus itself is not in the repository: it has 91,000 files, and `generate --passes` makes it again in minutes. The
+The corpus itself is not in the repository: it has 160,000 files, and `generate --passes` makes it again in minutes. The
 script writes the digests of a generated folder to `generators/patterns/digests.json`.
 """
 
@@ -23,7 +23,7 @@ def family_digests(folder: Path) -> dict[str, str]:
     cases = json.loads((folder / "manifest.json").read_bytes())["cases"]
     families: dict[str, dict[str, dict[str, str]]] = defaultdict(dict)
     for id, files in cases.items():
-        name = re.search(r"test_pattern_(\w+?)_\d{3}_", id)
+        name = re.search(r"test_pattern_(\w+?)_\d{3,}_", id)
         families[name[1] if name else id][id] = files
     texts = {family: json.dumps(files, sort_keys=True) for family, files in families.items()}
     return {

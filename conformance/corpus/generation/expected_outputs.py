@@ -62,14 +62,21 @@ def with_answers(case: Case) -> Case:
     return replace(case, answers=tuple(tuple(enclosed_answers(model, inputs)) for inputs in case.data_sets))
 
 
-def enclosed_answers(model: onnx.ModelProto, inputs: Sequence[Any]) -> list[Answer]:
+def enclosed_answers(
+    model: onnx.ModelProto, inputs: Sequence[Any], compute: Callable[..., Sequence[Any]] = enclose
+) -> list[Answer]:
     """Return the answers of enclosures of the nodes of a model.
+
+    Args:
+        model: the model.
+        inputs: its inputs.
+        compute: returns what `enclose` returns.
 
     Raises:
         Unsupported: a node has no enclosure.
     """
     with quiet_evaluation():
-        return [answer_of(each) for each in outputs_of_model(enclose, model, inputs)]
+        return [answer_of(each) for each in outputs_of_model(compute, model, inputs)]
 
 
 def case_files(case: Case, generator: str) -> dict[str, bytes]:
