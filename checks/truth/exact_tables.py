@@ -295,8 +295,9 @@ def _unique(node: Node) -> Any:
 
 
 def _tree_ensemble(node: Node) -> Any:
-    """Return the sums of the leaves that each row reaches."""
-    if node.get("aggregate_function", 1) != 1 or node.get("post_transform", 0):
+    """Return the sums of the leaves that each row reaches, or their logistic function (2)."""
+    transform = node.get("post_transform", 0)
+    if node.get("aggregate_function", 1) != 1 or transform not in (0, 2):
         raise NoFormula("TreeEnsemble that does not add its leaves alone")
     modes, splits, weights = (numpy_helper.to_array(node.get(f"{name}", None)) for name in TREE_TENSORS)
     follows = node.get("nodes_missing_value_tracks_true", None) or [0] * len(modes)
@@ -313,7 +314,7 @@ def _tree_ensemble(node: Node) -> Any:
             way = "true" if is_true else "false"
             at, is_leaf = node.get(f"nodes_{way}nodeids", [])[at], node.get(f"nodes_{way}leafs", [])[at]
         result[row, node.get("leaf_targetids", [])[at]] += mpmath.mpf(float(weights[at]))
-    return result
+    return mapped(lambda x: 1 / (1 + mpmath.exp(-x)), result) if transform else result
 
 
 TREE_TENSORS = ("nodes_modes", "nodes_splits", "leaf_weights")
