@@ -991,7 +991,7 @@ DEFAULT_SIZE = 2
 IMAGES = ((32, 32), (64, 64), (48, 192), (224, 224), (320, 320), (640, 640))
 """Heights and widths of images that are tried."""
 
-SEQUENCES = (16, 64, 128, 512, 2048)
+SEQUENCES = (16, 64, 128, 512, 2048, 256)
 """Lengths of sequences that are tried."""
 
 MULTIPLE = 84

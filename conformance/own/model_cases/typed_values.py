@@ -218,13 +218,27 @@ class TypedGraph:
             return False
         shapes = {name: each.shape for name, each in taken.items() if isinstance(each, TypedValue)}
         is_empty = any(map(_is_empty, made)) and not any(map(_is_empty, taken.values()))
-        return None in made or is_empty or exceeds_input(node, shapes) or self._loses_elements(node)
+        contradicts = self._loses_elements(node) or _differs_in_batch(node, shapes)
+        return None in made or is_empty or contradicts or exceeds_input(node, shapes)
 
     def _loses_elements(self, node: onnx.NodeProto) -> bool:
         """Return whether a Reshape has a shape with another number of elements, such as of windows of uneven parts."""
         names = (*node.input[:1], *node.output) if is_operator(node, "Reshape") else ()
         ends = map(self.values.get, names)
         return len({each.size for each in ends if isinstance(each, TypedValue)}) > 1
+
+
+def _differs_in_batch(node: onnx.NodeProto, shapes: Mapping[str, Sequence[int]]) -> bool:
+    """Return whether an initial state of a recurrent node has another batch than its sequence."""
+    if not is_operator(node, "GRU", "LSTM", "RNN"):
+        return False
+    axis = 0 if any(each.name == "layout" and each.i for each in node.attribute) else 1
+    found = [shapes.get(name, ()) for name in (node.input[0], *node.input[5:7])]
+    return len({shape[axis] for shape in found if len(shape) == RECURRENT_RANK}) > 1
+
+
+RECURRENT_RANK = 3
+"""The rank of the sequence and of the states of a recurrent node."""
 
 
 def _lacks_inference(node: onnx.NodeProto, opsets: Mapping[str, int]) -> bool:

@@ -513,3 +513,18 @@ def test_windows_with_computed_shapes_have_cases_also_if_their_sizes_are_product
     cases = documents(here / "cases")
     assert sum(each["tags"][0] == "Reshape" for each in cases) == 2
     assert sum(each["uses"] for each in cases) == len(model.graph.node)
+
+
+FRAMES = """<ir_version: 8, opset_import: ["": 17]>
+    g (float[batch, length] X, float[1, states, 4] H) => (float[a, 1, c, 4] Y) <int64[1] axis = {1}> {
+        x = Unsqueeze (X, axis)  parts = Conv <strides = [256]> (x, K)  frames = Transpose <perm = [2, 0, 1]> (parts)
+        Y, Z = LSTM <hidden_size = 4> (frames, W, R, , , H) }"""
+
+
+def test_batch_of_an_initial_state_is_that_of_the_sequence(command, here):
+    model = onnx.parser.parse_model(FRAMES)
+    for name, shape in {"K": (2, 1, 256), "W": (1, 16, 2), "R": (1, 16, 4)}.items():
+        model.graph.initializer.append(numpy_helper.from_array(np.ones(shape, np.float32), name))
+    onnx.save(model, here / "frames.onnx")
+    assert command("generate", "--model", "frames.onnx", "--output", "cases").status == 0
+    assert {each["tags"][0] for each in documents(here / "cases")} == {"Unsqueeze", "Conv", "Transpose", "LSTM"}
