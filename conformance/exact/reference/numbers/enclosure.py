@@ -256,6 +256,10 @@ MIN_WHOLE = 0.5
 """The smallest sum of numerators, as a part of its exact value, for which `Shares` have a bound."""
 
 
+SHARED_ZEROS_ABOVE = 2**16
+"""Number of elements above which the errors of an exact tensor are one zero: they take no memory, and are read-only."""
+
+
 @dataclass(frozen=True)
 class Enclosure(ArithmeticOperators, FormulaTensor):
     """A tensor of floating-point numbers with error bounds.
@@ -297,7 +301,9 @@ class Enclosure(ArithmeticOperators, FormulaTensor):
         """
         given = np.asarray(array)
         value = given if given.dtype.kind in "iu" else given.astype(np.float64)
-        return cls(value, np.zeros(value.shape), dtype or given.dtype)
+        is_small = value.size <= SHARED_ZEROS_ABOVE
+        error = np.zeros(value.shape) if is_small else np.broadcast_to(0.0, value.shape)  # without memory
+        return cls(value, error, dtype or given.dtype)
 
     @classmethod
     def rounding_of(cls, array: Array) -> Enclosure:
@@ -337,7 +343,9 @@ class Enclosure(ArithmeticOperators, FormulaTensor):
     @property
     def magnitude(self) -> Array:
         """The largest magnitude of each element over all admissible evaluations."""
-        return np.asarray(np.abs(self.value) + self.error)
+        size = np.abs(self.value)
+        is_exact = self.value.dtype == np.float64 and self.value.size > SHARED_ZEROS_ABOVE and not self.error.any()
+        return np.asarray(size if is_exact else size + self.error)
 
     @property
     def is_exact(self) -> bool:
