@@ -838,9 +838,8 @@ OPERANDS_AS_INPUTS = 11
 def _optional_operands(pattern: Pattern, node: onnx.NodeProto) -> Iterator[tuple[int, str, Any]]:
     """Yield elements of operands that a node leaves out: the place, words, and the elements."""
     shapes = [pattern.types.get(name, (0, None))[1] for name in node.input]
-    if main_opset(pattern.model) < OPERANDS_AS_INPUTS or not shapes:
-        return
-    if any(shape is None for name, shape in zip(node.input, shapes, strict=True) if name):
+    is_early = main_opset(pattern.model) < OPERANDS_AS_INPUTS
+    if is_early or not shapes or any(shape is None for name, shape in zip(node.input, shapes, strict=True) if name):
         return
     known = [shape or () for shape in shapes]
     rank = len(known[0])
@@ -864,6 +863,7 @@ def _optional_operands(pattern: Pattern, node: onnx.NodeProto) -> Iterator[tuple
             if known[1] == (2 * rank,):
                 yield 3, "axes", np.arange(rank)
                 yield 3, "other axes", np.arange(rank)[::-1]
+                yield 3, "last axes", np.array([*range(rank - 2), *range(rank - 1, max(rank - 3, -1), -1)])
         case "Slice":
             count = known[1][0]
             yield 3, "axes", np.arange(count)
@@ -886,8 +886,7 @@ def _optional_operands(pattern: Pattern, node: onnx.NodeProto) -> Iterator[tuple
             if node.op_type == "LSTM":
                 yield 6, "cell", state
         case _ if node.op_type.startswith("Reduce") and rank:
-            yield 1, "axes", np.array([0])
-            yield 1, "other axes", np.array([rank - 1])
+            yield from ((1, "axes", np.array([0])), (1, "other axes", np.array([rank - 1])))
 
 
 def added(pattern: Pattern) -> Places:
