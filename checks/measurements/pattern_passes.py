@@ -76,6 +76,11 @@ class Site:
         return self.model.graph
 
     @property
+    def key(self) -> tuple[str, int]:
+        """The first result of the last node, and the place of the operand."""
+        return self.last.output[0], self.place
+
+    @property
     def between(self) -> str:
         """The value between both nodes."""
         return self.last.input[self.place]
@@ -211,25 +216,28 @@ class Rule:
         return {**common, **self.conditions}
 
     def optimize(self, model: onnx.ModelProto, forgotten: str = "") -> onnx.ModelProto:
-        """Return a copy of a model after one rewrite at most, without one of the conditions."""
+        """Return a copy of a model after the rewrites of all its sites in turn, without one of the conditions."""
         after = copy_of(model)
-        for site in self._sites(after):
+        seen: set[tuple[str, int]] = set()
+        while (site := next((site for site in self._sites(after) if site.key not in seen), None)) is not None:
+            seen.add(site.key)
             conditions = (holds for name, holds in self.every_condition.items() if name != forgotten)
             try:
                 if not all(holds(site) for holds in conditions):
                     continue
             except UNFIT:
                 continue
+            before = copy_of(after)
             try:
                 self.rewrite(site)
             except UNFIT:
                 if not forgotten:
                     raise
-                return copy_of(model)  # without its guard, the rewrite has no meaning
+                after = before  # without its guard, the rewrite has no meaning
+                continue
             if site.first is not None:
                 after.graph.node.remove(site.first)
                 _forget(after.graph, site.first.output)
-            return after
         return after
 
     def _sites(self, model: onnx.ModelProto) -> Iterator[Site]:
