@@ -281,3 +281,12 @@ def test_modulo_of_floats_has_the_sign_of_the_divisor(random: np.random.Generato
     assert not admissible_mask(np.array([float(x) * 1.01 for x in exact], np.float32), tensor.should).any()
     (infinite,) = enclose("Mod", np.array([-1, 1], np.float32), np.array([np.inf, np.inf], np.float32))
     assert infinite.value.tolist() == [np.inf, 1]
+
+
+def test_errors_of_a_large_exact_tensor_take_no_memory_and_its_magnitudes_are_those_of_a_small_one() -> None:
+    numbers = np.resize(np.array([-2.5, 0.0, np.inf, np.nan], np.float32), 2**17)
+    large, small = Enclosure.exact(numbers), Enclosure.exact(numbers[:4])
+    assert large.error.strides == (0,)
+    assert np.array_equal(large.magnitude[:4], small.magnitude, equal_nan=True)
+    with np.errstate(all="ignore"):
+        assert np.array_equal((large + large).error[:4], (small + small).error, equal_nan=True)
