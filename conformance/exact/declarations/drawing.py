@@ -523,6 +523,9 @@ class _Draft:
         if rule.lists:
             chosen = rule.lists[self.choose(f"values of {name}", rule.lists)]
             return np.array([self.scalar(each) for each in chosen], dtype)
+        if rule.options and not rule.first and prod(shape) == 1:  # each option is a choice, which others pair with
+            options = [self.scalar(each) for each in rule.options]
+            return np.full(shape, options[self.choose(f"values of {name}", options)])
         variants = ["plain", *map(str, range(1, VARIANTS))]
         variant = self.choose(f"values of {name}", variants)
         if rule.axis:

@@ -92,7 +92,12 @@ def test_draw_node_gives_the_same_bytes_everywhere() -> None:
     for operator in ("Add", "Conv", "LSTM", "TopK", "QuantizeLinear"):
         for name, array in draw_valid_node(operator, "5")[0].operands.items():
             digest.update(f"{name} {array.dtype} {array.shape}".encode() + array.tobytes())
-    assert digest.hexdigest()[:16] == "0bab87a00ba29f25"
+    assert digest.hexdigest()[:16] == "03744e6b0304076f"
+
+
+def test_each_option_of_an_operand_of_one_element_is_a_choice() -> None:
+    chosen = [{"declaration": 0, "type T": 0, "values of delta": number} for number in range(4)]
+    assert [draw_node("Range", "1", each).operands["delta"].item() for each in chosen] == [1, 2, -1, -3]
 
 
 def test_draw_node_keeps_the_other_choices_and_elements_if_a_size_is_chosen() -> None:
