@@ -56,7 +56,7 @@ ANY_ELEMENTS = BROADCASTING | {"MatMul", "Gemm", "Conv", "ConvTranspose", "PRelu
 SIZED_OPERANDS = frozenset(
     {"Conv", "ConvTranspose", "BatchNormalization", "InstanceNormalization", "GroupNormalization", "PRelu", "Gemm"}
     | {"LayerNormalization", "RMSNormalization", "QuantizeLinear", "DequantizeLinear", "QLinearConv", "Attention"}
-    | {"QLinearMatMul", "MatMulInteger", "ConvInteger", "RotaryEmbedding", "Einsum"}
+    | {"QLinearMatMul", "MatMulInteger", "ConvInteger", "RotaryEmbedding", "Einsum", "Range"}
 )
 """Operators with operands whose sizes follow from those of another one, which the checker does not check."""
 
@@ -976,5 +976,7 @@ def exchanged(pattern: Pattern) -> Places:
         first = pattern.made.get(node.input[0]) if node.input else None
         if first is not None and is_of_one(node) and is_of_one(pattern.nodes[first]):
             other = pattern.nodes[first]
-            if len(pattern.uses[node.input[0]]) == 1 and other.op_type != node.op_type:
+            shapes = [pattern.types.get(name, (0, None))[1] for name in (other.input[0], *other.output, *node.output)]
+            is_safe = not pattern.has_sized_operands or (shapes[0] is not None and len({*shapes}) == 1)
+            if is_safe and len(pattern.uses[node.input[0]]) == 1 and other.op_type != node.op_type:
                 yield pattern.words(second), "", partial(change, first=first, second=second)

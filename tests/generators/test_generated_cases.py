@@ -663,6 +663,12 @@ def test_sizes_that_only_the_page_of_an_operator_restricts_are_not_varied(name):
     assert situate(onnx.parser.parse_model(SIZED), [np.ones((1, 2, 3), np.float32)], name) is None
 
 
+def test_nodes_whose_result_must_be_a_scalar_are_not_exchanged():
+    text = """<ir_version: 8, opset_import: ["": 17]> range (float[1] X) => (int64[N] Y)
+    <int64 a = {0}, int64 b = {1}, int64[1] c = {0}> { S = Shape (X) T = Squeeze (S, c) Y = Range (a, T, b) }"""
+    assert situate(onnx.parser.parse_model(text), [np.ones(1, np.float32)], "exchanged") is None
+
+
 @pytest.mark.parametrize(("name", "text", "expected"), OTHER_SITUATED_TEXTS)
 def test_situation_of_a_node_changes_the_model(name, text, expected):
     model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["": 17]> pattern {text}')
