@@ -18,6 +18,7 @@ from conformance.corpus.cases.case import Case
 from conformance.exact.reference.oracle import Answer
 from conformance.exact.reference.tolerances import SILENCES
 from conformance.own.audit.audit_cases import write_cases
+from conformance.run.results.outcome_counts import OutcomeCounts
 
 
 def change(corpus, case, edit):
@@ -64,6 +65,23 @@ class TestExplain:
             "explain", write_case(tmp_path / "cases", text, np.float32([3, 300]), answer), "--data", tmp_path / "cases"
         )
         assert re.search(rf"1 of 2\b.*{SILENCES['number beyond the type']}", ended.out), ended
+
+    @pytest.mark.parametrize(("bound", "counted"), [(np.inf, {"elements": 2, "open": 1}), (0, None)])
+    def test_run_counts_elements_that_the_specification_leaves_open(self, command, tmp_path, here, bound, counted):
+        answer = Answer(np.int8([3, 44]), np.float64([0, bound]))
+        text = "g (float[2] X) => (int8[2] Y) { Y = Cast <to = 3> (X) }"
+        write_case(tmp_path / "cases", text, np.float32([3, 300]), answer)
+        report = ("--json", "r.json", "--markdown", "r.md", "--html", "r.html", "--results", "r.jsonl")
+        ended = command("run", "-b", "onnx-reference", "--data", tmp_path / "cases", *report)
+        assert ended.status == 0, ended
+        counts = json.loads((here / "r.json").read_text())["counts"]
+        numbers = [1, 1, 2] if counted else [0, 0, 0]
+        assert [counts[name] for name in ("open_results", "open_elements", "elements")] == numbers
+        records = [json.loads(line) for line in (here / "r.jsonl").read_text().splitlines()]
+        assert [each.get("open_elements") for each in records if each["record"] == "result"] == [counted]
+        sentence = OutcomeCounts(1, 1, 0, 0, 0, 0, open_results=1, open_elements=1, elements=2).open_sentence
+        for printed in (ended.out, (here / "r.md").read_text(), (here / "r.html").read_text()):
+            assert (sentence in printed) == bool(counted)
 
     def test_explain_shows_values_of_initializers(self, command):
         ended = command("explain", "test_argmax_pass_types_and_shapes_initializer_string")

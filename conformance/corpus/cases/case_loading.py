@@ -66,6 +66,11 @@ class ExpectedTensor:
         """Name of the check: `exact`, `bound` or `index`."""
         return check_name(bound=self.bound, choices=self.choices)
 
+    @property
+    def open_elements(self) -> int:
+        """Number of the elements whose bound is infinite: every value is admissible, so nothing is judged."""
+        return 0 if self.bound is None else int(np.isinf(self.bound).sum())
+
 
 @dataclass(frozen=True, slots=True)
 class DataSet:
@@ -170,7 +175,7 @@ def _read_data_set(
         _expected_tensor(name, tensors["output", i], tensors.get(("bound", i)), tensors.get(("accept", i)))
         for i, name in enumerate(names)
     )
-    if outputs and all(each.bound is not None and each.bound.size and np.isinf(each.bound).all() for each in outputs):
+    if outputs and all(0 < each.expected.size == each.open_elements for each in outputs):
         raise ValueError("the bounds of a data set admit every value")
     return DataSet(tuple(tensors["input", i] for i in range(sum(what == "input" for what, _ in files))), outputs)
 

@@ -42,6 +42,7 @@ from conformance.run.results.records import (
     Footer,
     Header,
     Judged,
+    OpenElements,
     OutputEvidence,
     Result,
     Selection,
@@ -151,6 +152,7 @@ def audit_results(document: AuditDocument, expectations: Mapping[str, Expectatio
                 found[judged.subject, judged.case] = (case, judged)
             elif judged.verdict is known[1].verdict:
                 _add_data_sets(known[1].outputs, judged.outputs)
+                known[1].open_elements = _sum_of(known[1].open_elements, judged.open_elements)
     cases = {case.case: case for case, _ in found.values()}
     results = []
     for case, judged in found.values():
@@ -258,6 +260,13 @@ def _add_data_sets(known: list[OutputEvidence], more: Iterable[OutputEvidence]) 
     known += (structs.replace(each, data_set=start + each.data_set) for each in more)
 
 
+def _sum_of(one: OpenElements | None, other: OpenElements | None) -> OpenElements | None:
+    """Return the elements without a judgement of two audits of a node."""
+    if one is None or other is None:
+        return one or other
+    return OpenElements(one.elements + other.elements, one.open + other.open)
+
+
 def _no_case() -> CaseInMemory:
     """Stand for a case of a corpus, which a criterion needs for recorded outputs only; an audit has none."""
     raise NotImplementedError
@@ -284,10 +293,11 @@ def _node_cases(
         add = partial(_case, model, audit, node.number, node.operator, title, data)
         if node.verdict is NodeVerdict.WRONG:
             yield add(Verdict.FAIL, node.fault or "", outputs=node.outputs)
-        elif node.verdict is NodeVerdict.NOT_JUDGED:
+        elif node.verdict is NodeVerdict.NOT_JUDGED or (node.elements and not node.judged_elements(node.level)):
             yield add(Verdict.SKIPPED, node.reason or "not judged")
         else:
-            yield add(Verdict.PASS, "")
+            count = node.unspecified + node.useless_bounds(node.level)[0]
+            yield add(Verdict.PASS, "", open_elements=OpenElements(node.elements, count) if count else None)
         if node.should_worst is not None and node.verdict is not NodeVerdict.WRONG:
             yield add(Verdict.FAIL, node.fault or "", level=Level.SHOULD, outputs=node.outputs)
 
@@ -304,6 +314,7 @@ def _case(
     *,
     level: Level = Level.MUST,
     outputs: Sequence[OutputEvidence] = (),
+    open_elements: OpenElements | None = None,
 ) -> tuple[CaseRecord, Judged]:
     """Return the case of a node, or of the run of the model, with what the subject did."""
     id = case_id(model, number, *filter(None, (operator, data, "" if level is Level.MUST else str(level))))
@@ -328,5 +339,6 @@ def _case(
         subject=audit.subject,
         case=id,
         outputs=list(outputs),
+        open_elements=open_elements,
     )
     return case, judged

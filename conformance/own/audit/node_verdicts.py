@@ -182,6 +182,10 @@ class NodeJudgement(Struct, frozen=True, forbid_unknown_fields=True):
         """Return the numbers of undetermined and of loose elements with the bounds of a level."""
         return (self.undetermined, self.loose) if level is Level.MUST else (self.should_undetermined, self.should_loose)
 
+    def judged_elements(self, level: Level) -> int:
+        """Return the number of compared elements that a wrong value would put outside of a useful bound of a level."""
+        return self.elements - sum(self.useless_bounds(level)) - self.unspecified
+
     def is_open(self, level: Level) -> bool:
         """Return whether it was compared, and most of its elements are unspecified or have no useful bound."""
         if self.verdict is NodeVerdict.WRONG or not self.elements:
@@ -252,10 +256,6 @@ class JudgedNode(NodeJudgement, frozen=True, kw_only=True):
     def is_judged_at(self, level: Level) -> bool:
         """Return whether at least half of its elements have a useful bound of a level."""
         return self.verdict is not NodeVerdict.NOT_JUDGED and self.level.is_within(level)
-
-    def judged_elements(self, level: Level) -> int:
-        """Return the number of compared elements that a wrong value would put outside of a useful bound of a level."""
-        return self.elements - sum(self.useless_bounds(level)) - self.unspecified
 
     @property
     def fault_rank(self) -> int:

@@ -118,7 +118,9 @@ class Outcome:
         known = criterion.known_failures.total()
         loose = criterion.loose_failures.total()
         shrunk = criterion.shrunk_failures.total()
-        return OutcomeCounts.count(criterion.verdicts.values(), known, criterion.settings.level, loose, shrunk)
+        level = criterion.settings.level
+        not_judged = criterion.open_elements
+        return OutcomeCounts.count(criterion.verdicts.values(), known, level, loose, shrunk, not_judged)
 
     @property
     def status(self) -> ExitStatus:

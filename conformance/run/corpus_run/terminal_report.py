@@ -187,7 +187,7 @@ def print_outcome(outcome: Outcome, options: OutputOptions) -> None:
         return
     print_table(_verdict_rows(outcome), 3, err=options.to_stderr)
     lines = [_selection_line(outcome), *(share.sentence for share in outcome.node_shares), *_notes(outcome)]
-    lines += [counts.weaker_sentence] if counts.weaker_sentence else []
+    lines += filter(None, (counts.open_sentence, counts.weaker_sentence))
     lines += map(one_line, outcome.missing_operators)
     lines += [*_group_lines(outcome, options.detail), *_unexplained(outcome, options.detail)]
     lines += _unsupported(outcome, options.detail)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from conformance.run.expectations.criterion_settings import CriterionSettings
     from conformance.run.expectations.expectations_file import Expectation, Expectations
     from conformance.run.expectations.support import Support
-    from conformance.run.results.records import CaseRecord, Expected, Judged, Result, ResultRow
+    from conformance.run.results.records import CaseRecord, Expected, Judged, OpenElements, Result, ResultRow
 
 
 @dataclass(frozen=True)
@@ -284,6 +284,7 @@ class PassCriterion:
         known_failures: the number of failures at judged levels that are as expected, by subject.
         loose_failures: the number of those whose entry accepts any wrong outputs.
         shrunk_failures: the number of those with fewer wrong elements than their entry lists.
+        open_elements: the elements without a judgement of each result that has them, at judged levels.
     """
 
     def __init__(self, settings: CriterionSettings, subjects: Mapping[str, str]) -> None:
@@ -306,6 +307,7 @@ class PassCriterion:
         self.known_failures: Counter[str] = Counter()
         self.loose_failures: Counter[str] = Counter()
         self.shrunk_failures: Counter[str] = Counter()
+        self.open_elements: list[OpenElements] = []
 
     def find_expectation(self, result: Judged | Result, load: Callable[[], CaseInMemory]) -> Expected | None:
         """Return the expectation that applies to a result, for its record, or None.
@@ -360,6 +362,8 @@ class PassCriterion:
             self._supports[subject].add(names, case, verdict)
         if not level.is_within(self.settings.level):
             return True
+        if result.open_elements is not None:
+            self.open_elements.append(result.open_elements)
         if self.settings.require and verdict not in {Verdict.UNSUPPORTED, Verdict.SKIPPED}:
             self._supported_operators[subject].update(_typed_operators(facts()))
         kind = self._kind(result, verdict, facts)

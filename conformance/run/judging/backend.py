@@ -30,7 +30,7 @@ from conformance.run.judging.compare import (
 from conformance.run.judging.judging_options import DEFAULT_OPTIONS, ExecutionOptions
 from conformance.run.judging.profile_rules import RETAINED_OUTPUTS_CHECK, RETAINED_OUTPUTS_LEVEL, data_sets_with_profile
 from conformance.run.judging.returned import OutputRecorder
-from conformance.run.results.records import CaseJudgement, RewriteCheck
+from conformance.run.results.records import CaseJudgement, OpenElements, RewriteCheck
 from conformance.run.results.violations import Violation, ViolationKind
 from conformance.subjects.calling.request import CaseEnded, SubjectFailure, call_subject
 
@@ -162,6 +162,8 @@ class _CaseRun:
         placement: number of nodes by provider and operator; None as long as it is unknown.
         seconds: seconds that the backend took to prepare and run the model.
         counts: number of elements of all outputs by accuracy grade.
+        elements: number of elements of all outputs.
+        open_elements: number of those whose every value is admissible.
     """
 
     backend: Any
@@ -172,6 +174,8 @@ class _CaseRun:
     placement: Placement | None = None
     seconds: float = 0.0
     counts: list[GradeCount] = field(default_factory=list)
+    elements: int = 0
+    open_elements: int = 0
     _prepared: Any = None
 
     def load(self) -> None:
@@ -192,6 +196,8 @@ class _CaseRun:
 
     def add(self, number: int, data_set: DataSet, outputs: Sequence[object]) -> None:
         """Count and record the outputs of a data set, as far as the run does."""
+        self.elements += sum(each.expected.size for each in data_set.outputs)
+        self.open_elements += sum(each.open_elements for each in data_set.outputs)
         if self.options.accuracy_counter is not None:
             self.counts += self.options.accuracy_counter.count(self.case, number, data_set, outputs)
         if self.recorder is not None:
@@ -207,6 +213,7 @@ class _CaseRun:
             seconds=round(self.seconds, 6),
             placement=self.placement or None,
             accuracy=counter.total(self.counts) if counter is not None else {},
+            open_elements=OpenElements(self.elements, self.open_elements) if self.open_elements else None,
             **evidence,
         )
 

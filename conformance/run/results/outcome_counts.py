@@ -18,9 +18,9 @@ from conformance.corpus.cases.case import REGION_TAG
 from conformance.run.results.results_file import fail_level
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from conformance.run.results.records import CaseRow, ResultRow
+    from conformance.run.results.records import CaseRow, OpenElements, ResultRow
     from conformance.run.results.results_file import Results
 
 
@@ -34,7 +34,7 @@ class OutcomeCounts(Struct, frozen=True):
     `judged` excludes unsupported and skipped results. `known_failures` are failures that an expectation or a baseline
     explains; of `loose_failures`, the entry accepts any wrong outputs, and `shrunk_failures` have fewer wrong elements
     than their entries list. `weaker_failures` is the number of failures at level `should` if only level `must` can fail
-    the run.
+    the run. `open_elements` of the `elements` of `open_results` were not judged, because every value is admissible.
     """
 
     results: Count
@@ -45,6 +45,9 @@ class OutcomeCounts(Struct, frozen=True):
     weaker_failures: Count
     loose_failures: Count = 0
     shrunk_failures: Count = 0
+    open_results: Count = 0
+    open_elements: Count = 0
+    elements: Count = 0
 
     @property
     def sentence(self) -> str:
@@ -70,6 +73,15 @@ class OutcomeCounts(Struct, frozen=True):
         failures = _plural(self.weaker_failures, "failure")
         return f"{failures} at level should {verb} not fail the run without {WEAKER_OPTION}"
 
+    @property
+    def open_sentence(self) -> str:
+        """The elements that were not judged because every value is admissible; empty if there are none."""
+        if not self.open_elements:
+            return ""
+        verb = "was" if self.open_elements == 1 else "were"
+        share = f"{self.open_elements:,} of the {self.elements:,} elements of {_plural(self.open_results, 'result')}"
+        return f"{share} {verb} not judged: the specification admits every value there"
+
     @classmethod
     def count(
         cls,
@@ -78,6 +90,7 @@ class OutcomeCounts(Struct, frozen=True):
         level: Level,
         loose: int = 0,
         shrunk: int = 0,
+        open_elements: Sequence[OpenElements] = (),
     ) -> OutcomeCounts:
         """Return the counts of some subjects.
 
@@ -87,6 +100,8 @@ class OutcomeCounts(Struct, frozen=True):
             level: the fail level of the run.
             loose: number of those whose entry accepts any wrong outputs.
             shrunk: number of those with fewer wrong elements than their entry lists.
+            open_elements: the elements without a judgement of each result that has them, at the levels that `level`
+                includes.
         """
         results = judged = unsupported = skipped = weaker = 0
         for by_level in verdicts:
@@ -100,7 +115,12 @@ class OutcomeCounts(Struct, frozen=True):
                 judged += defects + counts.get(Verdict.PASS, 0)
                 unsupported += counts.get(Verdict.UNSUPPORTED, 0)
                 skipped += counts.get(Verdict.SKIPPED, 0)
-        return cls(results, judged, unsupported, skipped, known_failures, weaker, loose, shrunk)
+        numbers = (
+            len(open_elements),
+            sum(each.open for each in open_elements),
+            sum(each.elements for each in open_elements),
+        )
+        return cls(results, judged, unsupported, skipped, known_failures, weaker, loose, shrunk, *numbers)
 
     @classmethod
     def of_runs(cls, runs: Iterable[Results]) -> OutcomeCounts:
@@ -116,7 +136,9 @@ class OutcomeCounts(Struct, frozen=True):
         entries = [row.expected for row in known if row.expected is not None]
         loose = sum(entry.is_loose for entry in entries)
         shrunk = sum(entry.has_shrunk for entry in entries)
-        return cls.count(run.footer.verdicts.values(), len(known), level, loose, shrunk)
+        rows = (row for row in run.rows.values() if row.level.is_within(level))
+        not_judged = [row.open_elements for row in rows if row.open_elements is not None]
+        return cls.count(run.footer.verdicts.values(), len(known), level, loose, shrunk, not_judged)
 
 
 def is_known_failure(result: ResultRow) -> bool:

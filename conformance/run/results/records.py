@@ -344,6 +344,13 @@ class Within(StoredRecord):
     within: Count
 
 
+class OpenElements(StoredRecord):
+    """Number of elements that were not judged because every value is admissible, and number of all elements."""
+
+    elements: Count
+    open: Positive
+
+
 class ResultRow(StoredRecord, kw_only=True):
     """The part of a result that is kept in memory: the verdict, and whether it was expected.
 
@@ -354,7 +361,8 @@ class ResultRow(StoredRecord, kw_only=True):
     expectations file, or for a graph optimizer the violated checks.
     `rules` has the ids of the profile's rules that raise the level of the case. `checks` has the checks that are
     violated or not judged. `accuracy` counts elements by accuracy grade, the strictest first; it is present if the run
-    has the option `--accuracy`.
+    has the option `--accuracy`. `open_elements` is present if elements of the outputs were not judged because every
+    value is admissible.
     """
 
     subject: str
@@ -373,6 +381,7 @@ class ResultRow(StoredRecord, kw_only=True):
     checks: list[RewriteCheck] = []
     rules: list[str] = []
     accuracy: dict[NonEmpty, Within] = {}
+    open_elements: OpenElements | None = None
 
     @property
     def varies(self) -> bool:
@@ -427,6 +436,7 @@ class CaseJudgement(StoredRecord, kw_only=True):
     placement: Placement | None = None
     returned: ReturnedValues | str | None = None
     accuracy: dict[str, Within] = {}
+    open_elements: OpenElements | None = None
 
 
 class Judged(CaseJudgement, kw_only=True, tag_field="record", tag="judged"):

@@ -17,11 +17,13 @@ from conformance.base.serialization.decoding import decode_json, encode_json
 from conformance.base.verdicts import Level
 from conformance.own.audit.audit_page import colour_class, render_page
 from conformance.own.audit.audit_report import AuditOutcome, JudgedShare, audit_document, summary_text
+from conformance.own.audit.audit_results import audit_results
 from conformance.own.audit.audit_session import AuditOptions, SubjectAudit, audit_subject
 from conformance.own.audit.node_verdicts import NodeVerdict
 from conformance.own.graphs.arithmetic import operation_count
 from conformance.own.graphs.model_inputs import InputSet
 from conformance.own.graphs.reading import LoadedModel
+from conformance.run.results.records import OpenElements, Result
 from conformance.subjects.calling.subject_names import Subject
 
 if TYPE_CHECKING:
@@ -100,6 +102,26 @@ def test_share_is_that_of_the_elements_if_it_is_the_smallest(tmp_path: Path) -> 
     nodes = [helper.make_node("Relu", ["X"], ["Y"])]
     found = JudgedShare.of([audit(write(tmp_path / "m.onnx", nodes, inputs, {"Y": TensorProto.FLOAT}), inputs)])
     assert (found.nodes, found.elements, found.open_elements, found.share) == (1, 2, 2, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("values", "verdict", "counted"),
+    [
+        ([1, 3, 5, 2], "pass", None),
+        ([NAN, 1, NAN, 2], "pass", OpenElements(4, 2)),
+        ([NAN] * 4, "skipped", None),
+    ],
+)
+def test_result_of_an_audit_counts_open_elements_and_passes_only_what_was_judged(
+    tmp_path: Path, values: list[float], verdict: str, counted: OpenElements | None
+) -> None:
+    inputs = {"X": np.array(values, np.float32)}
+    nodes = [helper.make_node("Relu", ["X"], ["Y"])]
+    model = write(tmp_path / "m.onnx", nodes, inputs, {"Y": TensorProto.FLOAT})
+    document = audit_document(model, [audit(model, inputs)], ["X float 4"], 0)
+    records = audit_results(document, {}).records
+    (result,) = (each for each in records if isinstance(each, Result) and "relu" in each.case)
+    assert (str(result.verdict), result.open_elements) == (verdict, counted)
 
 
 class TestWeakNodes:
