@@ -173,11 +173,12 @@ def zero_and_subnormal_cases(operator: Operator, attributes: Mapping[str, Any]) 
     """Yield cases in which IEEE 754 defines the sign of a zero, or a subnormal that must not be flushed to zero."""
     for dtype in FLOATS:
         least = float(np.finfo(dtype).smallest_subnormal)
-        for name, X, G, V in (
-            ("zeros_of_both_signs", [0.0, -0.0, 0.0, -0.0], [0.0, 0.0, -0.0, -0.0], [0.0, -0.0, -0.0, -0.0]),
-            ("subnormal_x", [least, -least, 3 * least, 1024 * least], 0.0, 0.0),
+        subnormals = [least, -least, 3 * least, 1024 * least]
+        for name, X, G, V, H in (
+            ("zeros_of_both_signs", [0.0, -0.0, 0.0, -0.0], [0.0, 0.0, -0.0, -0.0], [0.0, -0.0, -0.0, -0.0], 1.0),
+            ("subnormal_x", subnormals, 0.0, 0.0, [1.0, 64 * least, 512 * least, 1024 * least]),
         ):
-            operands: dict[str, Any] = {"X": X, "G": G, "V": V, "H": 1.0}
+            operands: dict[str, Any] = {"X": X, "G": G, "V": V, "H": H}
             yield optimizer_case(
                 operator,
                 f"{name}_{FLOAT_TYPE_NAMES[dtype]}",

@@ -175,3 +175,12 @@ def test_expanded_case_has_the_same_expected_values(operator, case_named):
     for case, source in expanded_pairs(operator, case_named):
         for ours, theirs in zip(outputs(case, 0).values(), outputs(source, 0).values(), strict=True):
             np.testing.assert_array_equal(ours.expected, theirs.expected)
+
+
+@pytest.mark.parametrize("name", ["adam", "adagrad"])
+@pytest.mark.parametrize("suffix", ["float", "double", "double_expanded"])
+def test_subnormal_case_keeps_subnormals_in_x_and_in_the_state(name, suffix, case_named):
+    first, *_, last = outputs(case_named(f"test_{name}_subnormal_x_{suffix}"), 0).values()
+    for answer in (first, last):
+        is_subnormal = abs(answer.expected) < np.finfo(answer.expected.dtype).tiny
+        assert (is_subnormal & (abs(answer.expected) > answer.bound)).any()
