@@ -533,18 +533,30 @@ class ModelJudge:
 
     def _check_size(self, part: samples.Sample) -> None:
         """Raise `Unsupported` if the operands and outputs of a part, without constants, are too large."""
-        ways = self._exposed.ways
         values: dict[str, Any] = {**part.operands, **part.outputs}
-        moved = (each for name, each in values.items() if ways.get(name) is not Exposure.CONSTANT)
         is_copied = is_copying(part.node, part.operands.values())
         most = MAX_COPYING_BYTES if is_copied else MAX_VALUE_BYTES
-        if sum(each.nbytes for each in moved if isinstance(each, np.ndarray)) > most:
-            hint = "; a sample is judged without --all-elements" if self._options.all_elements and not is_copied else ""
+        if self._moved_bytes(part) > most:
+            is_sampled = self._options.all_elements and not is_copied and self._has_small_sample(part)
+            hint = "; a sample is judged without --all-elements" if is_sampled else ""
             raise Unsupported(f"{TOO_LARGE}: its operands and outputs have more than {most:,} bytes{hint}")
         shapes = {name: tuple(each.shape) for name, each in values.items() if hasattr(each, "shape")}
         count = operation_count(part.node, shapes) * (1 + inner_node_count(part.node))
         if count > MAX_JUDGED_OPERATIONS:
             raise Unsupported(f"{TOO_LARGE}: its judgement takes {count:.2g} operations; a smaller --shape takes fewer")
+
+    def _has_small_sample(self, part: samples.Sample) -> bool:
+        """Return whether a part that is too large has a sample that is not; one with sequences has none."""
+        if any(name and name not in part.operands for name in part.node.input):
+            return False
+        sample = samples.take_sample(part.node, self._scope, part.operands, part.outputs, samples.SAMPLED_ABOVE)
+        return sample is not None and self._moved_bytes(sample) <= MAX_VALUE_BYTES
+
+    def _moved_bytes(self, part: samples.Sample) -> int:
+        """Return the size of the operands and outputs of a part, without constants."""
+        values: dict[str, Any] = {**part.operands, **part.outputs}
+        moved = (each for name, each in values.items() if self._exposed.ways.get(name) is not Exposure.CONSTANT)
+        return sum(each.nbytes for each in moved if isinstance(each, np.ndarray))
 
     def _operand(self, name: str, array: Array) -> Tensor:
         """Return an exposed value as a node may have received it."""

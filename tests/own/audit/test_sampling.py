@@ -257,6 +257,18 @@ def test_node_with_too_large_values_is_not_judged(monkeypatch: pytest.MonkeyPatc
     assert judged.verdict is NodeVerdict.NOT_JUDGED
 
 
+@pytest.mark.parametrize(("axis", "has_sample"), [(1, True), (0, False)])
+def test_option_of_samples_is_advised_only_where_it_helps(
+    monkeypatch: pytest.MonkeyPatch, axis: int, has_sample: bool
+) -> None:
+    model, values = make_case("ReduceSum", [(4000, 2) if axis else (8000,)], {1: np.array([axis])}, 17)
+    monkeypatch.setattr("conformance.exact.judgement.samples.SAMPLED_ABOVE", 1000)
+    monkeypatch.setattr("conformance.own.audit.node_verdicts.MAX_VALUE_BYTES", 8000 * 4 - 1)
+    [judged] = judge_nodes(model, ExposedValues(values, {}, []), options=JudgementOptions(all_elements=True))
+    assert judged.verdict is NodeVerdict.NOT_JUDGED
+    assert ("--all-elements" in str(judged.reason)) is has_sample
+
+
 @pytest.mark.parametrize(
     ("operator", "shapes", "integers"), [("Expand", [(40, 1)], {1: np.array([40, 30])}), ("Relu", [(40, 30)], {})]
 )
