@@ -500,7 +500,7 @@ class ModelQuestion(Question):
     def _test_alone(self, named: SubjectName) -> tuple[Fault | None, str, tuple[str, ...]]:
         assert self.request is not None
         wrong = set()
-        judged = 0
+        is_whole = True
         reason = ""
         computed = ComputedOutputs()
         with self.subjects.open(named) as (subject,):
@@ -514,12 +514,12 @@ class ModelQuestion(Question):
                 expected = TextEnclosures(case).of(found.outputs)
                 pairs = list(zip(found.outputs, expected.values(), strict=True))
                 shares = [output_share(*pair) for pair in pairs]
-                judged += sum(is_judged(*pair) for pair in pairs)
+                is_whole = is_whole and all(is_judged(*pair) for pair in pairs)
                 reason = reason or next((each for each in expected.values() if isinstance(each, str)), "")
                 computed.add(found.outputs, map(_open_part, found.outputs, expected.values()))
                 wrong |= {name for name, share in zip(expected, shares, strict=True) if share is not None and share > 1}
             self.computed[named.release] = computed
-            if not judged:
+            if not is_whole and not wrong:
                 return self._test_nodes(subject, computed, reason)
         if wrong:
             text = f"{', '.join(sorted(wrong))} outside of the bound"
@@ -529,12 +529,12 @@ class ModelQuestion(Question):
     def _test_nodes(
         self, subject: Subject, computed: ComputedOutputs, reason: str
     ) -> tuple[Fault, str, tuple[str, ...]]:
-        """Judge the nodes of the model on the values of a release, because its outputs are not judged.
+        """Judge the nodes of the model on the values of a release, because not all its outputs are judged.
 
         Args:
             subject: the release.
             computed: its outputs.
-            reason: why the outputs are not judged.
+            reason: why an output is not judged.
         """
         assert self.request is not None
         audits = [audit_subject(self.request.model, subject, each) for each in self.request.data_sets]

@@ -317,9 +317,10 @@ def test_outputs_within_their_bounds_that_change_are_no_fault(tmp_path):
     assert (found.is_judged, len(found.changes)) == (True, 1)
 
 
-def test_nodes_are_judged_if_the_outputs_of_a_release_are_not(tmp_path):
-    text = """<ir_version: 8, opset_import: ["": 17]> g (float[2, 2] X) => (float[2, 2] Y)
-    <float big = {1e30}> { a = Abs (X) b = Exp (a) c = Mul (b, big) d = Exp (c) Y = Mul (d, big) }"""
+@pytest.mark.parametrize(("other", "node"), [("", ""), (", float[2, 2] Z", "Z = Neg (X)")])
+def test_nodes_are_judged_if_an_output_of_a_release_is_not(tmp_path, other, node):
+    text = f"""<ir_version: 8, opset_import: ["": 17]> g (float[2, 2] X) => (float[2, 2] Y{other})
+    <float big = {{1e30}}> {{ a = Abs (X) b = Exp (a) c = Mul (b, big) d = Exp (c) Y = Mul (d, big) {node} }}"""
     search, _ = compared(tmp_path, text, (2, 2), [wrong_abs, correct], 1)
     answers = {release: each.answer for release, each in search.observations.items()}
     assert answers == {"1.0": FaultPresence.HAS, "1.1": FaultPresence.LACKS}
