@@ -178,8 +178,11 @@ def test_misspelt_subject_is_rejected_with_the_nearest(file):
 
 @pytest.mark.parametrize("name", ["missing.toml", "."])
 def test_unreadable_file_is_rejected(tmp_path, name):
-    with assert_raises("expectations.cannot-read", tmp_path / name):
+    with pytest.raises(ExpectationsError) as refusal:
         read_expectations(tmp_path / name)
+    assert refusal.value.code == "expectations.cannot-read"
+    assert str(tmp_path / name) in refusal.value.problem
+    assert "update-expectations" in refusal.value.hint
 
 
 def test_file_about_another_subject_is_rejected(file):
