@@ -341,6 +341,12 @@ def _fold_normalization(s: Site) -> None:
     s.make("Conv", [s.first.input[0], *names], **given)
 
 
+def _has_one(s: Site, node: onnx.NodeProto, place: int) -> bool:
+    """Return whether an operand is a constant of one element."""
+    elements = s.operand(node, place)
+    return elements is not None and elements.size == 1
+
+
 def _merge_slices(s: Site) -> None:
     starts, ends, axes, steps = ([s.operand(node, place) for node in s.nodes] for place in range(1, 5))
     steps = [np.ones_like(start) if step is None else step for start, step in zip(starts, steps, strict=True)]
@@ -737,7 +743,7 @@ RULES = (
         ("Slice",),
         ("Slice",),
         {
-            "one_axis": lambda s: all((axes := s.operand(node, 3)) is not None and axes.size == 1 for node in s.nodes),
+            "one_axis": lambda s: all(_has_one(s, node, place) for node in s.nodes for place in (1, 2, 3)),
             "other_axis": lambda s: _slice_axis(s, s.first) != _slice_axis(s, s.last),
             **FIXED,
         },
