@@ -136,7 +136,8 @@ def update_expectations(
     elif updated.is_changed:
         write_bytes_atomically(expect, updated.text.encode())
     if updated.is_changed:
-        print_line(f"{expect} {'would change' if check else 'is updated'}.")
+        done = "is updated" if updated.before else "is written"
+        print_line(f"{expect} {'would change' if check else done}.")
     elif updated.missing:
         print_line(f"{expect} lacks entries; those that it has stay as they are.")
     else:

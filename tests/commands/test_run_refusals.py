@@ -62,6 +62,10 @@ class TestErrors:
     def test_missing_attribute_is_rejected(self, run):
         assert_bad_input(run("-b", "fake_subject:missing"), "subject.attribute-missing", "fake_subject", "missing")
 
+    def test_missing_attribute_of_a_module_with_a_backend_class_names_the_class(self, run):
+        names = ("subject.attribute-missing", "always_wrog", "fake_subject:")
+        assert_bad_input(run("-b", "fake_subject:always_wrog"), *names)
+
     def test_class_without_prepare_is_rejected(self, run):
         assert_bad_input(
             run("-b", "fake_subject:has_no_prepare"), "subject.not-a-backend", "fake_subject:has_no_prepare", "prepare"

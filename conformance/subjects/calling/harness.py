@@ -223,14 +223,14 @@ def load_target(request: Request) -> tuple[Any, str]:
             raise Refused(
                 "subject.attribute-missing",
                 f"{prose}: module {request['module']} has no attribute {request['attribute']}.",
-                f"Name {what} in the module.",
+                (_suggested_backend(request["module"], module) if is_backend else "") + f"Name {what} in the module.",
             )
         found = getattr(found, part)
     if is_backend and not callable(getattr(found, "prepare", None)):
         raise Refused(
             "subject.not-a-backend",
             f"{prose} has no function `prepare`.",
-            _suggested_backend(request, found)
+            ("" if request["attribute"] else _suggested_backend(request["name"], module))
             + "Name a module or class with ONNX's interface: prepare(model, device), then run(inputs).",
         )
     if not is_backend and not callable(found):
@@ -245,16 +245,14 @@ def load_target(request: Request) -> tuple[Any, str]:
     return found, str(version) if version else "unknown"
 
 
-def _suggested_backend(request: Request, found: Any) -> str:
-    """Return a sentence that names the backend that the module defines, if there is one."""
+def _suggested_backend(name: str, module: ModuleType) -> str:
+    """Return a sentence that names the backend that a module defines, if there is one; `name` names the module."""
     defined = [
-        name
-        for name, value in getattr(found, "__dict__", {}).items()
-        if isinstance(value, type)
-        and value.__module__ == request["module"]
-        and callable(getattr(value, "prepare", None))
+        each
+        for each, value in vars(module).items()
+        if isinstance(value, type) and value.__module__ == module.__name__ and callable(getattr(value, "prepare", None))
     ]
-    return f"Did you mean {request['name']}:{defined[0]}? " if defined and not request["attribute"] else ""
+    return f"Did you mean {name}:{defined[0]}? " if defined else ""
 
 
 def _prose(request: Request) -> str:

@@ -510,7 +510,7 @@ class TestVerb:
 
     def test_new_file_is_written_by_cause(self, command, results, small_corpus):
         ended = command("update-expectations", "out.jsonl", "--expect", "e.toml", "--by-cause")
-        assert (ended.status, ended.out) == (0, "e.toml is updated.\n")
+        assert (ended.status, ended.out) == (0, "e.toml is written.\n")
         told = ("-b", "fake_subject:wrong_on_argmax", "--data", small_corpus, "--expect", "e.toml")
         assert command("run", *told).status == 0
 
