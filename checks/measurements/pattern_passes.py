@@ -137,9 +137,13 @@ class Site:
                 return array_of(node.attribute[0].t)
         return None
 
+    def has_operand(self, node: onnx.NodeProto, place: int) -> bool:
+        """Return whether an operand is given."""
+        return len(node.input) > place and node.input[place] != ""
+
     def operand(self, node: onnx.NodeProto, place: int) -> Any:
         """Return the elements of an operand that is constant; else None."""
-        return self.constant(node.input[place]) if len(node.input) > place and node.input[place] else None
+        return self.constant(node.input[place]) if self.has_operand(node, place) else None
 
     def uses(self, name: str) -> int:
         """Return how often nodes of the graph read a value."""
@@ -377,12 +381,12 @@ def _merge_pads(s: Site) -> None:
 
 def _is_zero_padding(s: Site) -> bool:
     value = s.operand(s.first, 2)
-    return value is None or value.item() == 0
+    return not s.has_operand(s.first, 2) if value is None else value.item() == 0
 
 
 def _pads_of_space(s: Site) -> bool:
     pads = s.operand(s.first, 1).reshape(2, -1)
-    return not pads[:, :2].any()
+    return not pads[:, :2].any() and not s.has_operand(s.first, 3)
 
 
 def _pad_conv(s: Site) -> None:
