@@ -642,6 +642,12 @@ def _fuse_gelu(s: Site) -> None:
     s.make("Gelu", [operand], "com.microsoft")
 
 
+def _keep_first(s: Site) -> None:
+    """Make the results of the last node by the first one, with all its attributes, also empty ones."""
+    s.make(s.first.op_type, s.first.input)
+    s.last.attribute.extend(s.first.attribute)
+
+
 def _is_integer(s: Site) -> bool:
     return dtype_of(s.types[s.last.input[0]].elem_type).kind in "iu"
 
@@ -926,6 +932,7 @@ RULES = (
             "known": lambda s: all(
                 s.operand(_gelu_parts(s)[name], 1) is not None for name in ("half", "sum", "quotient")
             ),
+            "fixed": lambda s: not any(_gelu_parts(s)[name].input[1] in s.fed for name in ("half", "sum", "quotient")),
             "keeps_rank": _gelu_keeps_rank,
             "half": _gelu_number("half", 0.5),
             "one": _gelu_number("sum", 1.0),
@@ -1029,9 +1036,7 @@ RULES = (
             "Mul",
         ),
         {"range": lambda s: s.first.op_type in NOT_NEGATIVE},
-        lambda s: s.make(
-            s.first.op_type, s.first.input, **{e.name: helper.get_attribute_value(e) for e in s.first.attribute}
-        ),
+        _keep_first,
     ),
     Rule(
         "largest",
