@@ -45,9 +45,8 @@ def matmul(a: Array, b: Array) -> Array:
         return np.asarray(np.matmul(a, b))
     first = a[np.newaxis] if a.ndim == 1 else a
     second = b[:, np.newaxis] if b.ndim == 1 else b
-    total: Array = np.matmul(
-        first[..., :0], second[..., :0, :]
-    )  # zeros; also checks the shapes but for the common size
+    # zeros; the product of no terms also checks all sizes but the common one
+    total: Array = np.matmul(first[..., :0], second[..., :0, :])
     if first.shape[-1] != second.shape[-2]:
         raise ValueError(f"matmul of the shapes {a.shape} and {b.shape}")
     for place in range(first.shape[-1]):
